@@ -78,6 +78,9 @@ def disturb(verb, whole, out, moment):
     time.sleep(moment)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     process.communicate()
+    hidden = [name for name in os.listdir(os.path.dirname(out)) if name.startswith(".")]
+    if hidden:
+        return f"left {', '.join(hidden)} behind"
     partial = differences(whole, out) if os.path.exists(out) else []
     if partial and (verb in WHOLE_RESULTS_ALONE or not says_interrupted(out)):
         return f"left a folder that looks whole and differs in {', '.join(partial)}"

@@ -89,34 +89,31 @@ class Reader {
     switch (kind.role) {
       case Role::opens:
         if (closed_.count(kind.what) == 0) end_all(event.unit, kind.what, event.cycle);
-        open(event, kind.what);
-        break;
-      case Role::closes:
-        close(event, kind.what);
-        break;
+        [[fallthrough]];
       case Role::waits:
-        open(event, kind.what);
-        break;
+        return open(event, kind.what);
+      case Role::closes:
+        return close(event, kind.what);
       case Role::releases:
-        release(event, kind.what);
-        break;
+        return release(event, kind.what);
       case Role::runs:
         finish({event.unit, kind.what, event.argument & 1U, 0, event.cycle, 0},
                event.cycle + (event.argument >> 1U));
         break;
       case Role::puts:
-        tracks_.steps.push_back({event.unit, kind.what, event.cycle, 1, event.argument});
-        break;
+        return step(event, kind.what, 1);
       case Role::takes:
-        tracks_.steps.push_back({event.unit, kind.what, event.cycle, -1, event.argument});
-        break;
+        return step(event, kind.what, -1);
       case Role::moves:
         tracks_.words.push_back({event.unit, kind.what, event.cycle, 0, event.argument});
         break;
       case Role::happens:
-        tracks_.steps.push_back({event.unit, kind.what, event.cycle, 0, event.argument});
-        break;
+        return step(event, kind.what, 0);
     }
+  }
+
+  void step(const Event& event, const std::string& what, int by) {
+    tracks_.steps.push_back({event.unit, what, event.cycle, by, event.argument});
   }
 
   void open(const Event& event, const std::string& what) {
@@ -126,8 +123,7 @@ class Reader {
   /// The open span of the same argument, or the oldest.
   void close(const Event& event, const std::string& what) {
     if (opened_.count(what) == 0 && !releases_) {
-      tracks_.steps.push_back({event.unit, what, event.cycle, 0, event.argument});
-      return;
+      return step(event, what, 0);
     }
     if (opened_.count(what) == 0) {
       const Cycle from = released_.count(event.unit) != 0 ? released_[event.unit] : 0;

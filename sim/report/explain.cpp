@@ -8,6 +8,7 @@
 #include <sstream>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_time.hpp"
 #include "sim/report/phase_traffic.hpp"
 #include "sim/report/tables/text_table.hpp"
@@ -99,8 +100,8 @@ std::string explain_text(const RunRecord& record) {
   return text;
 }
 
-std::vector<Figure> explain_figures(const std::vector<RunRecord>& records) {
-  std::vector<Figure> figures;
+Figures explain_figures(const Runs& records) {
+  Figures figures;
   if (records.size() > kMostMappedRuns) return figures;
   for (const RunRecord& record : records) {
     const OpRecord* const op = longest(record);
@@ -115,7 +116,7 @@ std::vector<Figure> explain_figures(const std::vector<RunRecord>& records) {
       figures.push_back(draw_load_map(load));
     }
   }
-  for (Figure& figure : phase_figures(records)) figures.push_back(std::move(figure));
+  append(figures, phase_figures(records));
   return figures;
 }
 

@@ -15,6 +15,6 @@ std::string explain_text(const RunRecord& record);
 
 /// The maps of the longest operation of each run as figures, named MAP, or MAP_RUN if there are
 /// several runs. Also what the phases of each run moved. None of more than eight runs.
-std::vector<Figure> explain_figures(const std::vector<RunRecord>& records);
+Figures explain_figures(const Runs& records);
 
 }  // namespace lacuna

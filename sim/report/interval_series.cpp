@@ -8,6 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 
 namespace lacuna {
 
@@ -59,10 +60,10 @@ void add(CountsSoFar& sum, const CountsSoFar& what, std::uint64_t times) {
 
 void IntervalSeries::border(Cycle at, const CountsSoFar& so_far) {
   if (result_.each.size() == kMostIntervals) {
-    throw RequestError(fmt::format(
+    throw refused(
         "--interval: found '{}'; allowed: at most {} intervals of an operation, and cycle {} is "
         "not its last",
-        result_.each.front().to, kMostIntervals, before_.to));
+        result_.each.front().to, kMostIntervals, before_.to);
   }
   if (result_.each.empty()) {
     std::copy_if(so_far.statistics.begin(), so_far.statistics.end(),

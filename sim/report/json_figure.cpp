@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "sim/base/contains.hpp"
-#include "sim/base/error.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/split.hpp"
 #include "sim/report/figures/figure_check.hpp"
 #include "sim/report/figures/figure_drawing.hpp"
@@ -167,7 +167,7 @@ Figure with_look(const Figure& figure, const LookWords& look) {
   });
 }
 
-void mark_interrupted(std::vector<Figure>& figures) {
+void mark_interrupted(Figures& figures) {
   for (Figure& figure : figures) {
     figure = edited(figure, [](Json& about) { about["page"]["interrupted"] = true; });
   }
@@ -177,11 +177,10 @@ bool shows(const Figure& figure, const std::string& words) {
   return with_look(figure, {{"labels", {{words, words + "."}}}}).script != figure.script;
 }
 
-void normalise(std::vector<Figure>& figures, const std::string& how) {
+void normalise(Figures& figures, const std::string& how) {
   const std::vector<std::string> words = {"share", "sum", "time", "dense"};
   if (!contains(words, how)) {
-    throw RequestError(
-        fmt::format("--normalise: found '{}'; allowed: {}", how, fmt::join(words, ", ")));
+    throw refused("--normalise: found '{}'; allowed: {}", how, fmt::join(words, ", "));
   }
   bool any = false;
   for (Figure& figure : figures) {
@@ -195,9 +194,9 @@ void normalise(std::vector<Figure>& figures, const std::string& how) {
     any = true;
   }
   if (any) return;
-  throw RequestError(fmt::format(
+  throw refused(
       "--normalise {}: no figure drawn here can be{}", how,
-      how == "dense" ? "; the runs have no dense partner (--with-dense, or a dense pattern)" : ""));
+      how == "dense" ? "; the runs have no dense partner (--with-dense, or a dense pattern)" : "");
 }
 
 }  // namespace lacuna

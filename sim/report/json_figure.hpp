@@ -33,6 +33,6 @@ bool shows(const Figure& figure, const std::string& words);
 
 /// What stacked bars are stretched to: share, sum, time or dense. RequestError if it is no such
 /// word, or if none of the figures has what it needs.
-void normalise(std::vector<Figure>& figures, const std::string& how);
+void normalise(Figures& figures, const std::string& how);
 
 }  // namespace lacuna

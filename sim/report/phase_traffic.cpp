@@ -110,7 +110,7 @@ Figure figure_of(const RunRecord& run, const std::vector<Traffic>& bars, const s
 
 }  // namespace
 
-std::string phases_csv(const std::vector<RunRecord>& records) {
+std::string phases_csv(const Runs& records) {
   std::vector<std::string> head{"run", "op_id", "phase", "cycles"};
   for (const ByteWay& way : byte_ways()) {
     for (const char* const what : {"bytes", "gbps", "share"}) {
@@ -122,15 +122,15 @@ std::string phases_csv(const std::vector<RunRecord>& records) {
     for (const OpRecord& op : run.ops) {
       for (const PhaseTraffic& phase : op.result.phases) {
         const Traffic traffic = traffic_of(op, phase);
-        std::vector<std::string> cells{fmt::format("{}", run.run), op.row.op_id, phase.name,
-                                       fmt::format("{}", phase.cycles * op.repeat)};
+        std::vector<std::string> cells =
+            as_cells(run.run, op.row.op_id, phase.name, phase.cycles * op.repeat);
         for (std::size_t w = 0; w < kWays; ++w) {
           const double bytes = traffic.bytes.at(w);
           const double possible = traffic.possible.at(w);
-          cells.push_back(fmt::format("{}", phase.*byte_ways().at(w).bytes * op.repeat));
           const double gbps = bytes / traffic.cycles * op.result.clock_ghz;
-          cells.push_back(traffic.cycles > 0 ? fmt::format("{}", gbps) : "");
-          cells.push_back(possible > 0 ? fmt::format("{}", bytes / possible) : "");
+          append(cells, as_cells(phase.*byte_ways().at(w).bytes * op.repeat,
+                                 traffic.cycles > 0 ? cell_text(gbps) : "",
+                                 possible > 0 ? cell_text(bytes / possible) : ""));
         }
         csv += csv_line(cells);
       }
@@ -145,10 +145,10 @@ std::string phases_table(const OpRecord& op) {
                    "of peak|%"});
   for (const PhaseTraffic& phase : op.result.phases) {
     const Traffic traffic = traffic_of(op, phase);
-    std::vector<std::string> cells{phase.name, fmt::format("{}", phase.cycles * op.repeat)};
+    std::vector<std::string> cells = as_cells(phase.name, phase.cycles * op.repeat);
     for (std::size_t w = 0; w < kWays; ++w) {
       const double possible = traffic.possible.at(w);
-      cells.push_back(fmt::format("{}", phase.*byte_ways().at(w).bytes * op.repeat));
+      cells.push_back(cell_text(phase.*byte_ways().at(w).bytes * op.repeat));
       cells.push_back(possible > 0 ? fmt::format("{:.1f}", 100 * traffic.bytes.at(w) / possible)
                                    : "");
     }
@@ -157,8 +157,8 @@ std::string phases_table(const OpRecord& op) {
   return table.text();
 }
 
-std::vector<Figure> phase_figures(const std::vector<RunRecord>& records) {
-  std::vector<Figure> figures;
+Figures phase_figures(const Runs& records) {
+  Figures figures;
   if (records.size() > kMostDrawnRuns) return figures;
   for (const RunRecord& run : records) {
     const std::vector<Traffic> bars = traffic_of(run);

@@ -12,7 +12,7 @@ namespace lacuna {
 /// The text of phases.csv: what each phase of each operation moved, in all its executions. Beside
 /// it stands the share of what memories, fabric and edge could have moved meanwhile. Nothing if no
 /// operation knows its phases.
-std::string phases_csv(const std::vector<RunRecord>& records);
+std::string phases_csv(const Runs& records);
 
 /// The same of one operation, for a terminal; empty if it does not know its phases.
 std::string phases_table(const OpRecord& op);
@@ -20,6 +20,6 @@ std::string phases_table(const OpRecord& op);
 /// Achieved bandwidth of each phase as a share of its peak, of all operations of a run together.
 /// Named bandwidth_phases, or bandwidth_phases_RUN if there are several runs. None of more than
 /// eight runs.
-std::vector<Figure> phase_figures(const std::vector<RunRecord>& records);
+Figures phase_figures(const Runs& records);
 
 }  // namespace lacuna

@@ -85,7 +85,7 @@ std::string power_csv_rows(const OpRecord& op) {
   return csv;
 }
 
-std::string intervals_csv(const std::vector<RunRecord>& records) {
+std::string intervals_csv(const Runs& records) {
   std::string csv =
       csv_line({"run", "op_id", "from_cycle", "to_cycle", "path", "name", "unit", "value"});
   for (const RunRecord& run : records) {
@@ -146,7 +146,7 @@ Figure bandwidth_time_figure(const RunRecord& run, const OpRecord& op) {
   double most = 0;
   for (const PowerInterval& each : op.power) {
     for (const Cycle cycle : {each.from, each.to}) {
-      std::vector<std::string> cells{fmt::format("{}", static_cast<double>(cycle) * micros)};
+      std::vector<std::string> cells = as_cells(static_cast<double>(cycle) * micros);
       for (const ByteWay& way : byte_ways()) {
         const std::optional<double>& share = each.*way.share;
         most = std::max(most, share.value_or(0));

@@ -27,7 +27,7 @@ std::string power_csv_rows(const OpRecord& op);
 
 /// What was counted in each interval: run,op_id,from_cycle,to_cycle,path,name,unit,value. Parts of
 /// the cycle stack have the path "cycle_stack" and the layer before their name.
-std::string intervals_csv(const std::vector<RunRecord>& records);
+std::string intervals_csv(const Runs& records);
 
 /// Power with its range, over time.
 Figure power_figure(const RunRecord& run, const OpRecord& op);

@@ -20,8 +20,8 @@ namespace {
 /// Runs that are alike but for one axis, with their values of it.
 using StudyGroup = std::vector<std::pair<std::string, const SummaryRow*>>;
 
-std::map<std::string, StudyGroup> groups_of(const std::vector<RunRecord>& records,
-                                            const SweepAxes& axes, std::size_t axis) {
+std::map<std::string, StudyGroup> groups_of(const Runs& records, const SweepAxes& axes,
+                                            std::size_t axis) {
   std::map<std::string, StudyGroup> groups;
   for (const RunRecord& run : records) {
     const std::vector<std::string>& place = axes.places.at(run.run);
@@ -47,8 +47,7 @@ double span(const StudyGroup& group, Value value) {
   return least > 0 && std::isfinite(least) ? most / least : 1;
 }
 
-Sensitivity sensitivity_of(const std::vector<RunRecord>& records, const SweepAxes& axes,
-                           std::size_t axis) {
+Sensitivity sensitivity_of(const Runs& records, const SweepAxes& axes, std::size_t axis) {
   Sensitivity result;
   result.axis = axes.names[axis];
   double time_logs = 0;
@@ -102,7 +101,7 @@ std::string SweepAxes::line(std::uint64_t run, const std::string& machine,
   return csv_line(cells);
 }
 
-std::vector<const RunRecord*> pareto_front(const std::vector<RunRecord>& records) {
+std::vector<const RunRecord*> pareto_front(const Runs& records) {
   std::vector<const RunRecord*> all;
   std::vector<std::pair<std::string, std::vector<const RunRecord*>>> machines;
   for (const RunRecord& run : records) {
@@ -122,8 +121,7 @@ std::vector<const RunRecord*> pareto_front(const std::vector<RunRecord>& records
   return all;
 }
 
-std::vector<Sensitivity> sensitivities(const std::vector<RunRecord>& records,
-                                       const SweepAxes& axes) {
+std::vector<Sensitivity> sensitivities(const Runs& records, const SweepAxes& axes) {
   std::vector<Sensitivity> all;
   for (std::size_t axis = 0; axis < axes.names.size(); ++axis) {
     const Sensitivity one = sensitivity_of(records, axes, axis);
@@ -135,7 +133,7 @@ std::vector<Sensitivity> sensitivities(const std::vector<RunRecord>& records,
   return all;
 }
 
-std::string pareto_csv(const std::vector<RunRecord>& records, const SweepAxes& axes) {
+std::string pareto_csv(const Runs& records, const SweepAxes& axes) {
   std::string csv = axes.head({"useful_tflops", "pj_per_useful_flop"});
   for (const RunRecord* const run : pareto_front(records)) {
     csv += axes.line(run->run, run->machine,
@@ -144,7 +142,7 @@ std::string pareto_csv(const std::vector<RunRecord>& records, const SweepAxes& a
   return csv;
 }
 
-std::string sensitivity_csv(const std::vector<RunRecord>& records, const SweepAxes& axes) {
+std::string sensitivity_csv(const Runs& records, const SweepAxes& axes) {
   std::string csv = csv_line({"axis", "groups", "time_typical", "time_most", "energy_typical",
                               "energy_most", "mostly_fastest_at"});
   for (const Sensitivity& each : sensitivities(records, axes)) {

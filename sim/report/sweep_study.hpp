@@ -24,7 +24,7 @@ struct SweepAxes {
 
 /// The Pareto front of each machine: no other run of it beats these in both useful TFLOP/s (more is
 /// better) and energy per useful FLOP (less is better). By machine, then by rising throughput.
-std::vector<const RunRecord*> pareto_front(const std::vector<RunRecord>& records);
+std::vector<const RunRecord*> pareto_front(const Runs& records);
 
 /// How much one axis matters. Runs that differ in it alone are compared with each other: the
 /// longest time over the shortest, and likewise joules.
@@ -40,11 +40,10 @@ struct Sensitivity {
 
 /// Of all axes with something to compare, the one that moves time most first. Chance (an axis
 /// `seed`) is one of them: what moves less than it is noise.
-std::vector<Sensitivity> sensitivities(const std::vector<RunRecord>& records,
-                                       const SweepAxes& axes);
+std::vector<Sensitivity> sensitivities(const Runs& records, const SweepAxes& axes);
 
 /// As CSV; without a row if there is nothing to say.
-std::string pareto_csv(const std::vector<RunRecord>& records, const SweepAxes& axes);
-std::string sensitivity_csv(const std::vector<RunRecord>& records, const SweepAxes& axes);
+std::string pareto_csv(const Runs& records, const SweepAxes& axes);
+std::string sensitivity_csv(const Runs& records, const SweepAxes& axes);
 
 }  // namespace lacuna

@@ -10,8 +10,8 @@
 #include <tuple>
 #include <utility>
 
-#include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/report/event_flows.hpp"
 #include "sim/report/event_spans.hpp"
 #include "sim/report/figures/figure_style.hpp"
@@ -227,10 +227,10 @@ std::uint64_t sampling(const std::vector<TimelineOp>& ops, std::size_t limit) {
   for (std::uint64_t every = 1; every <= kWindows; every *= 2) {
     if (size_of(ops, every) + kRest <= std::max(limit, kRest)) return every;
   }
-  throw RequestError(fmt::format(
+  throw refused(
       "--timeline-limit: found {} MB, but one of {} windows of time of the units "
       "shown takes {:.3g} MB; a larger limit, or fewer --units",
-      limit / 1000000, kWindows, static_cast<double>(size_of(ops, kWindows) + kRest) * 1e-6));
+      limit / 1000000, kWindows, static_cast<double>(size_of(ops, kWindows) + kRest) * 1e-6);
 }
 
 /// Names of things in a dump: "!" to "~" as digits.
@@ -326,8 +326,7 @@ Signals signals_of(const OpResult& result, const std::set<std::uint32_t>& units)
 
 }  // namespace
 
-std::string timeline_json(const std::vector<RunRecord>& records, const UnitPatterns& units,
-                          std::size_t limit) {
+std::string timeline_json(const Runs& records, const UnitPatterns& units, std::size_t limit) {
   std::vector<TimelineOp> ops;
   for (const RunRecord& record : records) {
     for (const OpRecord& op : record.ops) {
@@ -431,11 +430,10 @@ void add_span(const EventSpan& span, const std::string& track, std::vector<Phase
 
 }  // namespace
 
-std::vector<Figure> gantt_figures(const std::vector<RunRecord>& records,
-                                  const UnitPatterns& units) {
+Figures gantt_figures(const Runs& records, const UnitPatterns& units) {
   constexpr std::size_t kMostFigures = 8;
   constexpr std::size_t kMostTracks = 40;
-  std::vector<Figure> figures;
+  Figures figures;
   for (const RunRecord& record : records) {
     for (const OpRecord& op : record.ops) {
       if (op.result.events.empty() || figures.size() == kMostFigures) continue;

@@ -19,14 +19,13 @@ using UnitPatterns = std::vector<std::string>;
 /// unit holds. Time is in microseconds, cycles stand in the arguments. Beyond `limit` bytes
 /// whole windows of time are left out, at equal distances, and the file says so. RequestError
 /// if one window is too much.
-std::string timeline_json(const std::vector<RunRecord>& records, const UnitPatterns& units,
-                          std::size_t limit);
+std::string timeline_json(const Runs& records, const UnitPatterns& units, std::size_t limit);
 
 /// The event log of an operation as Value Change Dump (IEEE 1364), in femtoseconds: how many of
 /// each thing a unit does are under way, the argument of the last, and what each queue holds.
 std::string waves_vcd(const OpRecord& op, const UnitPatterns& units);
 
 /// Gantt charts of operations with event logs: the same tracks over cycles.
-std::vector<Figure> gantt_figures(const std::vector<RunRecord>& records, const UnitPatterns& units);
+Figures gantt_figures(const Runs& records, const UnitPatterns& units);
 
 }  // namespace lacuna

@@ -77,7 +77,7 @@ std::string ValidationOutcome::cell(const std::string& column) const {
   return found == nullptr ? "" : found->second;
 }
 
-std::vector<ValidationSummary> summarise_by(const std::vector<ValidationOutcome>& outcomes,
+std::vector<ValidationSummary> summarise_by(const Outcomes& outcomes,
                                             const std::vector<std::string>& columns) {
   std::vector<std::string> names;
   std::map<std::string, std::vector<const ValidationOutcome*>> groups;
@@ -97,7 +97,7 @@ std::vector<ValidationSummary> summarise_by(const std::vector<ValidationOutcome>
   return summaries;
 }
 
-std::vector<ValidationSummary> summarise(const std::vector<ValidationOutcome>& outcomes) {
+std::vector<ValidationSummary> summarise(const Outcomes& outcomes) {
   return summarise_by(outcomes, {});
 }
 
@@ -143,8 +143,7 @@ namespace {
 
 /// A line for each text that `text` gives, with the number and ids of its outcomes; those for which
 /// it gives none are left out.
-std::string grouped_table(const std::vector<ValidationOutcome>& outcomes, const char* count,
-                          const char* what,
+std::string grouped_table(const Outcomes& outcomes, const char* count, const char* what,
                           const std::function<std::string(const ValidationOutcome&)>& text) {
   std::vector<std::string> texts;
   std::map<std::string, std::vector<std::string>> ids;
@@ -166,18 +165,18 @@ std::string grouped_table(const std::vector<ValidationOutcome>& outcomes, const 
 
 }  // namespace
 
-std::string unsupported_table(const std::vector<ValidationOutcome>& outcomes) {
+std::string unsupported_table(const Outcomes& outcomes) {
   return grouped_table(outcomes, "unsupported", "reason", [](const ValidationOutcome& outcome) {
     return outcome.status == Status::unsupported ? outcome.reason : "";
   });
 }
 
-std::string unread_table(const std::vector<ValidationOutcome>& outcomes) {
+std::string unread_table(const Outcomes& outcomes) {
   return grouped_table(outcomes, "points", "parameters that nothing here depends on",
                        [](const ValidationOutcome& outcome) { return outcome.unread; });
 }
 
-std::string errors_csv(const std::vector<ValidationOutcome>& outcomes) {
+std::string errors_csv(const Outcomes& outcomes) {
   std::vector<std::string> titles = {"id",        "system",    "workload",       "metric",
                                      "published", "simulated", "relative_error", "status",
                                      "reason",    "unit",      "family"};

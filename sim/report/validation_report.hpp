@@ -56,6 +56,7 @@ struct ValidationOutcome {
   /// (simulated - published) / published, if there are both.
   std::optional<double> relative_error() const;
 };
+using Outcomes = std::vector<ValidationOutcome>;
 
 /// What a family of outcomes has in common.
 struct ValidationSummary {
@@ -76,11 +77,11 @@ struct ValidationSummary {
 };
 
 /// Outcomes by family, in the order of their first point; unsupported ones are left out.
-std::vector<ValidationSummary> summarise(const std::vector<ValidationOutcome>& outcomes);
+std::vector<ValidationSummary> summarise(const Outcomes& outcomes);
 
 /// The same with the family parted by further cells, such as {"n", "block"}: each combination is
 /// a family of its own.
-std::vector<ValidationSummary> summarise_by(const std::vector<ValidationOutcome>& outcomes,
+std::vector<ValidationSummary> summarise_by(const Outcomes& outcomes,
                                             const std::vector<std::string>& columns);
 
 /// How large errors are, in a sentence.
@@ -90,13 +91,13 @@ std::string validation_sentence(const std::vector<ValidationSummary>& summaries)
 std::string validation_table(const std::vector<ValidationSummary>& summaries, std::size_t most);
 
 /// The unsupported points: one line for each reason, with their number and ids.
-std::string unsupported_table(const std::vector<ValidationOutcome>& outcomes);
+std::string unsupported_table(const Outcomes& outcomes);
 
 /// The points with parameters that nobody read, likewise: one line for each set of them.
-std::string unread_table(const std::vector<ValidationOutcome>& outcomes);
+std::string unread_table(const Outcomes& outcomes);
 
 /// The text of errors.csv: one row per outcome, in their order.
-std::string errors_csv(const std::vector<ValidationOutcome>& outcomes);
+std::string errors_csv(const Outcomes& outcomes);
 
 /// The text of families.csv.
 std::string families_csv(const std::vector<ValidationSummary>& summaries);

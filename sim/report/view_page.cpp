@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/base/error.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/report/figures/figure_style.hpp"
 #include "sim/report/html/html_frame.hpp"
 #include "sim/report/view_assets.hpp"
@@ -79,7 +79,7 @@ std::vector<ViewData> read_views(const std::string& path, const std::string& pag
     at = numbers;
   }
   if (views.empty()) {
-    throw RequestError(fmt::format("--view: found '{}'; allowed: a page that --view wrote", path));
+    throw refused("--view: found '{}'; allowed: a page that --view wrote", path);
   }
   return views;
 }

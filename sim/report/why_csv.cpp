@@ -46,7 +46,7 @@ std::string why_csv(const Answer& answer) {
   for (const AnswerCause& each : answer.causes) {
     csv += rows_of(each.run->run, each.run->machine, each.run->pattern, each.why());
   }
-  return csv.empty() ? csv : head_of("cycles") + csv;
+  return csv.empty() ? csv : head_of(answer.causes.front().why().unit) + csv;
 }
 
 std::string why_csv(const std::string& machine, const std::string& pattern, const Why& why) {

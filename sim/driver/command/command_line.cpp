@@ -10,6 +10,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/split.hpp"
 #include "sim/base/texts.hpp"
 #include "sim/driver/command/help.hpp"
@@ -23,8 +24,7 @@ namespace {
 /// Sets what an option was given into the options.
 void set(const TypedOption& option, const std::vector<std::string>& values, Options& options) {
   if (option.valued && !option.repeated && values.size() > 1) {
-    throw RequestError(
-        fmt::format("{} is given {} times; allowed: once", option.dashed(), values.size()));
+    throw refused("{} is given {} times; allowed: once", option.dashed(), values.size());
   }
   for (const std::string& value : values) {
     if (option.declared != nullptr) {
@@ -74,8 +74,8 @@ class Reader {
       return;
     }
     const std::vector<std::string> names = names_in(verb_->below);
-    throw RequestError(fmt::format("there is no verb '{}'; there are {}{}", word,
-                                   fmt::join(names, ", "), hint_of(word, names)));
+    throw refused("there is no verb '{}'; there are {}{}", word, fmt::join(names, ", "),
+                  hint_of(word, names));
   }
 
   void take_option(const std::string& argument) {
@@ -84,8 +84,8 @@ class Reader {
     const std::string plain = starts_with(name, "--") ? name.substr(2) : "";
     const TypedOption* const option = find_named(verb_->options, name == "-h" ? "help" : plain);
     if (option == nullptr) {
-      throw RequestError(fmt::format("{} has no option '{}'{}", verb_->typed, name,
-                                     hint_of(name, option_names(*verb_))));
+      throw refused("{} has no option '{}'{}", verb_->typed, name,
+                    hint_of(name, option_names(*verb_)));
     }
     std::vector<std::string>& values = values_[option];
     if (equals != std::string::npos) {
@@ -106,8 +106,7 @@ class Reader {
     } else if (ends) {
       throw RequestError(option.dashed() + ": a value is missing");
     } else if (starts_with(arguments_[next_], "--")) {
-      throw RequestError(
-          fmt::format("{}: a value is missing before '{}'", option.dashed(), arguments_[next_]));
+      throw refused("{}: a value is missing before '{}'", option.dashed(), arguments_[next_]);
     }
     return arguments_[next_++];
   }
@@ -115,10 +114,10 @@ class Reader {
   void set_options(Options& options) const {
     const std::string names = fmt::format("{}", fmt::join(names_in(verb_->below), ", "));
     if (verb_ == &typed_program()) {
-      throw RequestError(fmt::format("a verb is missing: {}; see lacuna --help", names));
+      throw refused("a verb is missing: {}; see lacuna --help", names);
     }
     if (!names.empty()) {
-      throw RequestError(fmt::format("{}: a word is missing: {}", verb_->typed, names));
+      throw refused("{}: a word is missing: {}", verb_->typed, names);
     }
     for (const auto& [option, values] : values_) set(*option, values, options);
     check_words();
@@ -132,13 +131,14 @@ class Reader {
   void check_words() const {
     const VerbDeclaration& verb = *verb_->declared;
     const auto count = static_cast<int>(words_.size());
-    if (count < verb.least) throw RequestError(fmt::format("{} is required", verb.word));
+    if (count < verb.least) {
+      throw refused("{}: {} is required", verb_->typed, verb.word);
+    }
     if (count > verb.most && verb.most == 0) {
-      throw RequestError(
-          fmt::format("{} does not take the word '{}'", verb_->typed, words_.front()));
+      throw refused("{} does not take the word '{}'", verb_->typed, words_.front());
     }
     if (count > verb.most && verb.most != kAnyNumber) {
-      throw RequestError(fmt::format("more than one {} is given; allowed: one", verb.word));
+      throw refused("more than one {} is given; allowed: one", verb.word);
     }
     if (contains(words_, "")) throw RequestError(verb_->typed + ": a word is empty");
   }

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "sim/base/error.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/command/describe_pages.hpp"
 #include "sim/driver/layout/layout.hpp"
 #include "sim/machines/system/store_system.hpp"
@@ -59,7 +59,7 @@ std::string layouts_text(const MachineTable& kinds, const Options& options) {
   };
   for (const std::string& name : options.machines) {
     if (add(*make_machine(kinds, name), name)) continue;
-    throw RequestError(fmt::format("--machine: {} has no layouts to choose from", name));
+    throw refused("--machine: {} has no layouts to choose from", name);
   }
   for (const MachineKind& kind : kinds) {
     if (options.machines.empty()) {

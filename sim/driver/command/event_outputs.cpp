@@ -9,6 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/parsed_number.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/report/event_spans.hpp"
 #include "sim/report/phase_traffic.hpp"
@@ -23,7 +24,7 @@ constexpr std::size_t kMostPowerFigures = 8;
 
 /// Calls `visit(run, op)` for each operation with intervals.
 template <class Visit>
-void for_each_power(const std::vector<RunRecord>& records, const Visit& visit) {
+void for_each_power(const Runs& records, const Visit& visit) {
   for (const RunRecord& run : records) {
     for (const OpRecord& op : run.ops) {
       if (!op.power.empty()) visit(run, op);
@@ -32,7 +33,7 @@ void for_each_power(const std::vector<RunRecord>& records, const Visit& visit) {
 }
 
 /// Names of units that no machine of the result has.
-void check_units(const std::vector<RunRecord>& records, const std::vector<std::string>& patterns,
+void check_units(const Runs& records, const std::vector<std::string>& patterns,
                  const char* option) {
   for (const std::string& pattern : patterns) {
     bool found = false;
@@ -45,14 +46,12 @@ void check_units(const std::vector<RunRecord>& records, const std::vector<std::s
       }
     }
     if (found) continue;
-    throw RequestError(
-        fmt::format("{}: found '{}'; allowed: a unit such as {}, or a pattern with *", option,
-                    pattern, example));
+    throw refused("{}: found '{}'; allowed: a unit such as {}, or a pattern with *", option,
+                  pattern, example);
   }
 }
 
-std::string wave_name(const std::vector<RunRecord>& records, const RunRecord& run,
-                      const OpRecord& op) {
+std::string wave_name(const Runs& records, const RunRecord& run, const OpRecord& op) {
   if (records.size() == 1 && run.ops.size() == 1) return "waves.vcd";
   std::string id = op.row.op_id;
   std::replace(id.begin(), id.end(), '/', '_');
@@ -98,8 +97,8 @@ std::optional<PathWindow> view_path_of(const Options& options) {
   PathWindow window;
   const auto cycles = two_numbers(*options.view_path, ':');
   if (!cycles || cycles->second <= cycles->first || cycles->second - cycles->first > kMostCycles) {
-    throw RequestError(fmt::format("--view-path: found '{}'; allowed: FROM:TO, at most {} cycles",
-                                   *options.view_path, kMostCycles));
+    throw refused("--view-path: found '{}'; allowed: FROM:TO, at most {} cycles",
+                  *options.view_path, kMostCycles);
   }
   window.from = cycles->first;
   window.to = cycles->second;
@@ -120,10 +119,10 @@ std::optional<PathWindow> view_path_of(const Options& options) {
                      side(options.view_cores->substr(0, by), window.column, window.columns) &&
                      side(options.view_cores->substr(by + 1), window.row, window.rows);
   if (!right) {
-    throw RequestError(
-        fmt::format("--view-cores: found '{}'; allowed: columns and rows as 0-63x0-63, at most {} "
-                    "of each",
-                    *options.view_cores, kMostCores));
+    throw refused(
+        "--view-cores: found '{}'; allowed: columns and rows as 0-63x0-63, at most {} "
+        "of each",
+        *options.view_cores, kMostCores);
   }
   return window;
 }
@@ -146,7 +145,7 @@ std::size_t timeline_limit(const Options& options) {
 }
 
 /// The page of --view, of all operations that have numbers of each unit.
-void write_view(const std::vector<RunRecord>& records, ResultFolder& folder) {
+void write_view(const Runs& records, ResultFolder& folder) {
   std::vector<const std::string*> packed;
   for (const RunRecord& run : records) {
     for (const OpRecord& op : run.ops) {
@@ -159,8 +158,8 @@ void write_view(const std::vector<RunRecord>& records, ResultFolder& folder) {
 
 }  // namespace
 
-void write_event_files(const Options& options, const std::vector<RunRecord>& records,
-                       ResultFolder& folder, const std::string& timeline) {
+void write_event_files(const Options& options, const Runs& records, ResultFolder& folder,
+                       const std::string& timeline) {
   if (options.view) write_view(records, folder);
   if (options.timeline) {
     check_units(records, options.units, "--units");
@@ -187,8 +186,8 @@ void write_event_files(const Options& options, const std::vector<RunRecord>& rec
   folder.write("bounds.csv", bounds);
 }
 
-std::vector<Figure> event_figures(const Options& options, const std::vector<RunRecord>& records) {
-  std::vector<Figure> figures;
+Figures event_figures(const Options& options, const Runs& records) {
+  Figures figures;
   if (options.timeline) figures = gantt_figures(records, options.units);
   std::size_t drawn = 0;
   for_each_power(records, [&](const RunRecord& run, const OpRecord& op) {
@@ -199,7 +198,7 @@ std::vector<Figure> event_figures(const Options& options, const std::vector<RunR
   return figures;
 }
 
-std::string power_text(const std::vector<RunRecord>& records) {
+std::string power_text(const Runs& records) {
   std::string text;
   for_each_power(records, [&](const RunRecord& run, const OpRecord& op) {
     const PowerPeak peak = power_peak(op.power);

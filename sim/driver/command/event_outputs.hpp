@@ -36,13 +36,13 @@ bool needs_events(const Options& options);
 
 /// The timeline of units and *.vcd, as far as they are asked for, power.csv and intervals.csv of
 /// operations that have intervals, and bounds.csv.
-void write_event_files(const Options& options, const std::vector<RunRecord>& records,
-                       ResultFolder& folder, const std::string& timeline = "timeline.json");
+void write_event_files(const Options& options, const Runs& records, ResultFolder& folder,
+                       const std::string& timeline = "timeline.json");
 
 /// Gantt charts, power and bandwidth over time, likewise.
-std::vector<Figure> event_figures(const Options& options, const std::vector<RunRecord>& records);
+Figures event_figures(const Options& options, const Runs& records);
 
 /// Peak and mean power of each operation with intervals.
-std::string power_text(const std::vector<RunRecord>& records);
+std::string power_text(const Runs& records);
 
 }  // namespace lacuna

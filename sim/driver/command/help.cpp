@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/split.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -95,9 +95,8 @@ std::string help_text(const TypedVerb& verb, const std::vector<std::string>& arg
   }
   if (!wanted.empty() && !is_verb && wanted != "all") {
     if (!found.empty()) return found;
-    throw RequestError(
-        fmt::format("{} --help: there is no group of options '{}'; there are all, {}", verb.typed,
-                    wanted, names));
+    throw refused("{} --help: there is no group of options '{}'; there are all, {}", verb.typed,
+                  wanted, names);
   }
   const std::string word = verb.declared->word;
   std::string text =

@@ -137,8 +137,7 @@ std::string Output::host() const {
                     {"peak_memory_of_a_child_kib", peak_memory(RUSAGE_CHILDREN)}});
 }
 
-std::string Output::report_page(const ResultHeader& header,
-                                const std::vector<RunRecord>& records) const {
+std::string Output::report_page(const ResultHeader& header, const Runs& records) const {
   HtmlReport page;
   page.version = header.version;
   page.command = "lacuna " + shell_line(header.command);
@@ -150,7 +149,7 @@ std::string Output::report_page(const ResultHeader& header,
   return html_report(page, records);
 }
 
-void Output::write_scalesim(const std::vector<RunRecord>& records) {
+void Output::write_scalesim(const Runs& records) {
   for (const RunRecord& run : records) {
     std::filesystem::path place = "scalesim";
     if (records.size() > 1) place /= fmt::format("run{}", run.run);
@@ -161,8 +160,7 @@ void Output::write_scalesim(const std::vector<RunRecord>& records) {
   }
 }
 
-void Output::write(const ResultHeader& header, const std::vector<RunRecord>& records,
-                   const Streams& streams) {
+void Output::write(const ResultHeader& header, const Runs& records, const Streams& streams) {
   folder_.begin();
   folder_.write("summary.csv", summary_csv(records));
   folder_.write("statistics.csv", statistics_csv(records));
@@ -178,11 +176,11 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
       any_of(files_, [](const auto& file) { return file.first == "timeline.json"; });
   write_event_files(options_, records, folder_, of_system ? "chip_timeline.json" : "timeline.json");
   if (options_.scalesim) write_scalesim(records);
-  std::vector<Figure> figures = make_figures(records, {{}, reference_memories(read_off_chip())});
-  for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
-  for (Figure& fall : why_figures(answer)) figures.push_back(std::move(fall));
+  Figures figures = make_figures(records, {{}, reference_memories(read_off_chip())});
+  append(figures, explain_figures(records));
+  append(figures, why_figures(answer));
   const std::size_t anew = figures.size();  // which `plot` makes anew
-  for (Figure& figure : event_figures(options_, records)) figures.push_back(std::move(figure));
+  append(figures, event_figures(options_, records));
   append(figures, own_figures_);
   if (is_interrupted(records)) mark_interrupted(figures);
   end(
@@ -191,7 +189,7 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
 
 void Output::write(const ResultHeader& header, const TableResult& result, const Streams& streams) {
   folder_.begin();
-  std::vector<std::pair<std::string, std::string>> tables;
+  Pairs tables;
   for (const auto& [name, text] : result.files) {
     folder_.write(name, text);
     const bool longest = starts_with(name, "requests") || starts_with(name, "errors");
@@ -217,8 +215,8 @@ void Output::write(const ResultHeader& header, const TableResult& result, const 
   end(result.figures, true, page, streams);
 }
 
-void draw_or_say(const std::vector<Figure>& figures, const std::string& folder,
-                 const std::string& older, std::ostream& said) {
+void draw_or_say(const Figures& figures, const std::string& folder, const std::string& older,
+                 std::ostream& said) {
   try {
     for (const std::string& kept : draw_figures(figures, folder, older)) {
       said << fmt::format("lacuna: figures/{} was changed by hand: drawn as it is\n", kept);
@@ -229,8 +227,8 @@ void draw_or_say(const std::vector<Figure>& figures, const std::string& folder,
 }
 
 /// Draws figures, writes the page and puts the folder in its place.
-void Output::end(const std::vector<Figure>& figures, bool redraw,
-                 const std::function<std::string()>& page, const Streams& streams) {
+void Output::end(const Figures& figures, bool redraw, const std::function<std::string()>& page,
+                 const Streams& streams) {
   folder_.write("host.json", host());
   draw_or_say(figures, figure_folder(), (folder_.target() / "figures").string(), streams.err);
   if (redraw) write_redraw(figure_folder());

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/pattern_spec.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/result/result_json.hpp"
@@ -31,15 +32,15 @@ void add_file(ResultHeader& header, const std::string& path);
 
 /// Draws figures into `folder`, scripts of `older` that were changed by hand as they are. What
 /// cannot be drawn is said: numbers are whole without figures, and `lacuna plot` draws them later.
-void draw_or_say(const std::vector<Figure>& figures, const std::string& folder,
-                 const std::string& older, std::ostream& said);
+void draw_or_say(const Figures& figures, const std::string& folder, const std::string& older,
+                 std::ostream& said);
 
 /// A result of tables, of language models or systems, that has no rows of operations.
 struct TableResult {
   std::string models;     // reports of models as JSON, if it is of these
   bool composed = false;  // one of them is not exact
-  std::vector<std::pair<std::string, std::string>> files;  // name, text
-  std::vector<Figure> figures;
+  Pairs files;            // name, text
+  Figures figures;
   std::vector<std::string> pages;  // of view.html, as pack() made them
   std::string view_title;
   std::vector<ParameterValue> parameters;
@@ -67,20 +68,18 @@ class Output {
   /// What the result of these workloads will say of itself.
   ResultHeader header(const std::string& name, const std::vector<WorkloadTrace>& workloads) const;
 
-  void write(const WorkloadTrace& workload, const std::vector<RunRecord>& records,
-             const Streams& streams) {
+  void write(const WorkloadTrace& workload, const Runs& records, const Streams& streams) {
     write(workload.name, {workload}, records, streams);
   }
 
   /// The same of an experiment over several workloads.
   void write(const std::string& name, const std::vector<WorkloadTrace>& workloads,
-             const std::vector<RunRecord>& records, const Streams& streams) {
+             const Runs& records, const Streams& streams) {
     write(header(name, workloads), records, streams);
   }
 
   /// The same of a result that says itself where it comes from.
-  void write(const ResultHeader& header, const std::vector<RunRecord>& records,
-             const Streams& streams);
+  void write(const ResultHeader& header, const Runs& records, const Streams& streams);
 
   /// The same of tables.
   void write(const ResultHeader& header, const TableResult& result, const Streams& streams);
@@ -88,16 +87,16 @@ class Output {
  private:
   std::string host() const;
   std::string figure_folder() const { return (folder_.temporary() / "figures").string(); }
-  void end(const std::vector<Figure>& figures, bool redraw,
-           const std::function<std::string()>& page, const Streams& streams);
-  void write_scalesim(const std::vector<RunRecord>& records);
-  std::string report_page(const ResultHeader& header, const std::vector<RunRecord>& records) const;
+  void end(const Figures& figures, bool redraw, const std::function<std::string()>& page,
+           const Streams& streams);
+  void write_scalesim(const Runs& records);
+  std::string report_page(const ResultHeader& header, const Runs& records) const;
 
   ResultFolder folder_;
   const Options& options_;
   std::set<std::string> inputs_;
-  std::vector<std::pair<std::string, std::string>> files_;
-  std::vector<Figure> own_figures_;
+  Pairs files_;
+  Figures own_figures_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -11,10 +11,10 @@
 #include <set>
 
 #include "sim/base/contains.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/parsed_number.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/split.hpp"
 #include "sim/base/texts.hpp"
 #include "sim/driver/files/locations.hpp"
@@ -37,8 +37,8 @@ double inches(const Said& said, double least) {
   constexpr double kMost = 60;
   const auto value = parsed_number<double>(said.value);
   if (value && *value >= least && *value <= kMost) return *value;
-  throw RequestError(fmt::format("{}: found '{}'; allowed: a number from {} to {}", said.where,
-                                 said.value, least, kMost));
+  throw refused("{}: found '{}'; allowed: a number from {} to {}", said.where, said.value, least,
+                kMost);
 }
 
 std::string one_of(const Said& said, const std::vector<std::string>& allowed) {
@@ -54,8 +54,8 @@ void set_font(const Said& said, LookWords& look) {
   const std::size_t comma = said.value.find(',');
   const std::string name = said.value.substr(0, comma);
   if (name.empty() || name.find_first_of("'\"\\") != std::string::npos) {
-    throw RequestError(fmt::format("{}: found '{}'; allowed: the name of a font, such as Times",
-                                   said.where, said.value));
+    throw refused("{}: found '{}'; allowed: the name of a font, such as Times", said.where,
+                  said.value);
   }
   look["font"] = name;
   if (comma != std::string::npos) set_points({said.where, said.value.substr(comma + 1)}, look);
@@ -86,7 +86,7 @@ void set_colour(const std::string& name, const Said& said, LookWords& look) {
   const bool hexadecimal =
       said.value.find_first_not_of("0123456789ABCDEFabcdef", 1) == std::string::npos;
   if (said.value.size() != 7 || said.value[0] != '#' || !hexadecimal) {
-    throw RequestError(fmt::format("{}: found '{}'; allowed: #RRGGBB", said.where, said.value));
+    throw refused("{}: found '{}'; allowed: #RRGGBB", said.where, said.value);
   }
   look["colours"][name] = said.value;
 }
@@ -120,8 +120,8 @@ fs::path style_file(const std::string& name) {
   const fs::path folder = config_folder() / "styles";
   const std::vector<std::string> names = yaml_names(folder);
   if (!contains(names, name)) {
-    throw RequestError(fmt::format("--style: there is no style '{}'; there are {}{}", name,
-                                   fmt::join(names, ", "), hint_of(name, names)));
+    throw refused("--style: there is no style '{}'; there are {}{}", name, fmt::join(names, ", "),
+                  hint_of(name, names));
   }
   return folder / (name + ".yaml");
 }
@@ -139,8 +139,8 @@ void apply_style(const std::string& name, LookWords& look) {
     } else {
       std::vector<std::string> words{"colours.NAME", "labels.TEXT"};
       for (const auto& [word, set] : setters()) words.push_back(word);
-      throw RequestError(fmt::format("{}: is no word of a style; there are {}{}", said.where,
-                                     fmt::join(words, ", "), hint_of(setting.path, words)));
+      throw refused("{}: is no word of a style; there are {}{}", said.where, fmt::join(words, ", "),
+                    hint_of(setting.path, words));
     }
   }
 }
@@ -160,48 +160,47 @@ LookWords figure_look(const PlotOptions& plot) {
   for (const std::string& label : plot.labels) {
     const std::size_t equals = label.find('=');
     if (equals == std::string::npos || equals == 0) {
-      throw RequestError(fmt::format("--labels: found '{}'; allowed: OLD=NEW", label));
+      throw refused("--labels: found '{}'; allowed: OLD=NEW", label);
     }
     look["labels"][label.substr(0, equals)] = label.substr(equals + 1);
   }
   return look;
 }
 
-std::vector<Figure> chosen_figures(std::vector<Figure> figures, const PlotOptions& plot) {
+Figures chosen_figures(Figures figures, const PlotOptions& plot) {
   const LookWords look = figure_look(plot);
   std::vector<std::string> names;
   names.reserve(figures.size());
   for (const Figure& figure : figures) names.push_back(figure.name);
   std::set<std::string> wanted;
   for (const std::string& pattern : plot.only) {
-    const std::size_t before = wanted.size();
     bool any = false;
     for (const std::string& name : names) {
       if (fnmatch(pattern.c_str(), name.c_str(), 0) != 0) continue;
       wanted.insert(name);
       any = true;
     }
-    if (any || wanted.size() > before) continue;
-    throw RequestError(fmt::format("--only: no figure is called '{}'; these results have {}{}",
-                                   pattern, fmt::join(names, ", "), hint_of(pattern, names)));
+    if (any) continue;
+    throw refused("--only: no figure is called '{}'; these results have {}{}", pattern,
+                  fmt::join(names, ", "), hint_of(pattern, names));
   }
-  std::vector<Figure> chosen;
+  Figures chosen;
   for (Figure& figure : figures) {
     if (plot.only.empty() || wanted.count(figure.name) != 0) chosen.push_back(std::move(figure));
   }
   for (const std::string& label : plot.labels) {
     const std::string old = label.substr(0, label.find('='));
     const bool any = any_of(chosen, [&](const Figure& figure) { return shows(figure, old); });
-    if (!any) throw RequestError(fmt::format("--labels: no figure here shows '{}'", old));
+    if (!any) throw refused("--labels: no figure here shows '{}'", old);
   }
   for (Figure& figure : chosen) figure = with_look(figure, look);
   if (plot.normalise) normalise(chosen, *plot.normalise);
   return chosen;
 }
 
-std::vector<RunRecord> chosen_runs(std::vector<RunRecord> records, const PlotOptions& plot) {
+Runs chosen_runs(Runs records, const PlotOptions& plot) {
   if (plot.runs.empty()) return records;
-  std::vector<RunRecord> chosen;
+  Runs chosen;
   for (const std::string& text : plot.runs) {
     const std::uint64_t run = check_count("--run", text, 0, records.size() - 1);
     chosen.push_back(records[run]);

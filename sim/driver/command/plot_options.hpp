@@ -15,9 +15,9 @@ LookWords figure_look(const PlotOptions& plot);
 
 /// The figures that --only names, in the look, normalised as asked; RequestError if a name is of no
 /// figure here.
-std::vector<Figure> chosen_figures(std::vector<Figure> figures, const PlotOptions& plot);
+Figures chosen_figures(Figures figures, const PlotOptions& plot);
 
 /// The runs that --run names; all without it.
-std::vector<RunRecord> chosen_runs(std::vector<RunRecord> records, const PlotOptions& plot);
+Runs chosen_runs(Runs records, const PlotOptions& plot);
 
 }  // namespace lacuna

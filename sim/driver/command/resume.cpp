@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "sim/base/contains.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/texts.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/files/locations.hpp"
@@ -92,8 +92,8 @@ void adopt_shards(const fs::path& target, const Journal::Facts& facts, const Opt
   for (const fs::path& path : files_in(fs::absolute(target).parent_path(), ".journal")) {
     if (!starts_with(path.filename().string(), target.filename().string() + kShard)) continue;
     if (!options.resume) {
-      throw RequestError(fmt::format(
-          "a share of the points is kept in '{}'; --resume takes it, or remove it", path.string()));
+      throw refused("a share of the points is kept in '{}'; --resume takes it, or remove it",
+                    path.string());
     }
     Journal shard(path, facts, true);
     journal.adopt(shard);
@@ -136,7 +136,7 @@ Shard shard_of(const Options& options) {
   const std::string& text = *options.shard;
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) {
-    throw RequestError(fmt::format("--shard: found '{}'; allowed: I/N, such as 2/4", text));
+    throw refused("--shard: found '{}'; allowed: I/N, such as 2/4", text);
   }
   const std::uint64_t all = check_count("--shard: N", text.substr(slash + 1), 1, 100000);
   return {check_count("--shard: I", text.substr(0, slash), 1, all) - 1, all};
@@ -164,10 +164,10 @@ bool is_finished(const fs::path& target, const ResultHeader& own, const std::str
     said << fmt::format("lacuna: the {} is finished: {}\n", verb, target.string());
     return true;
   }
-  throw RequestError(fmt::format(
+  throw refused(
       "--resume: nothing is kept of this request, and '{}' is the result of another one, or of "
       "files that have changed since:\n  lacuna {}\nWithout --resume it is replaced",
-      target.string(), shell_line(found.command)));
+      target.string(), shell_line(found.command));
 }
 
 }  // namespace lacuna

@@ -10,6 +10,7 @@
 #include "sim/base/nearest.hpp"
 #include "sim/base/parsed_number.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/simulation.hpp"
@@ -19,8 +20,7 @@
 
 namespace lacuna {
 
-int check_values(const std::vector<RunRecord>& records, const Options& options,
-                 const Streams& streams) {
+int check_values(const Runs& records, const Options& options, const Streams& streams) {
   if (!options.values) return kDone;
   std::uint64_t near = 0;
   std::uint64_t lost = 0;
@@ -66,12 +66,12 @@ double sigma_of(const std::string& kind) {
   if (kind.rfind(normal, 0) == 0) {
     const auto sigma = parsed_number<double>(kind.substr(normal.size()));
     if (sigma && *sigma >= 1e-30 && *sigma <= 1e30) return *sigma;
-    throw RequestError(fmt::format(
-        "--values: found '{}'; allowed: normal:SIGMA with SIGMA from 1e-30 to 1e30", kind));
+    throw refused("--values: found '{}'; allowed: normal:SIGMA with SIGMA from 1e-30 to 1e30",
+                  kind);
   }
   const std::string meant = nearest(kind, {"integer", "normal:1"});
-  throw RequestError(fmt::format("--values: found '{}'; allowed: integer, normal:SIGMA{}", kind,
-                                 meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+  throw refused("--values: found '{}'; allowed: integer, normal:SIGMA{}", kind,
+                meant.empty() ? "" : "; did you mean '" + meant + "'?");
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ std::vector<Point> make_points(const std::vector<const Machine*>& machines,
 struct ComparedRuns {
   WorkloadTrace workload;
   RunSettings settings;
-  std::vector<RunRecord> records;
+  Runs records;
   std::optional<Scaling> systems;      // compared: of chips with a store of weights
   std::optional<SystemRecord> system;  // run: of such a one
   int status = 0;                      // an ExitStatus
@@ -49,13 +49,12 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
 std::string interrupted_text(const Records& records, bool kept);
 
 /// Says what a run with values found, and whether it found fault: kDone or kCheckFailed.
-int check_values(const std::vector<RunRecord>& records, const Options& options,
-                 const Streams& streams);
+int check_values(const Runs& records, const Options& options, const Streams& streams);
 
 /// An experiment file, run; nothing if a resumed one had nothing left to do. `print` says whether
 /// its tables go to streams.out.
 struct SweepResult {
-  std::vector<RunRecord> records;
+  Runs records;
   int status = 0;
   bool interrupted = false;
 };
@@ -65,7 +64,7 @@ std::optional<SweepResult> run_sweep(const Options& options, const MachineTable&
 /// A search, done: the runs of the points that were simulated, search.csv and what is said of the
 /// best; nothing if a resumed one had nothing left to do.
 struct SearchResult {
-  std::vector<RunRecord> records;
+  Runs records;
   std::string points;
   std::string text;
   int status = 0;

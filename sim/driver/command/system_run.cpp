@@ -14,6 +14,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/texts.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/command/output.hpp"
@@ -59,26 +60,14 @@ std::string training_file(const std::string& name) {
   const bool file = name.find('/') != std::string::npos || fs::path(name).extension() == ".yaml";
   if (file || fs::exists(name)) return name;
   const std::vector<std::string> names = training_names();
-  throw RequestError(
-      fmt::format("--system-config: there is no file '{}', and none of that name is shipped; "
-                  "shipped are {}{}",
-                  name, fmt::join(names, ", "), hint_of(name, names)));
+  throw refused(
+      "--system-config: there is no file '{}', and none of that name is shipped; "
+      "shipped are {}{}",
+      name, fmt::join(names, ", "), hint_of(name, names));
 }
 
 std::string page_title(const std::string& file, const std::string& system) {
   return fmt::format("{} on {}", fs::path(file).stem().string(), system);
-}
-
-std::string scaling_json(const Scaling& scaling) {
-  std::string text = "[";
-  for (const ScalingRow& row : scaling.rows) {
-    text += fmt::format(
-        "{}\n  {{\"system\": \"{}\", \"chips\": {}, \"step_time\": {}, \"{}s_per_s\": {}, "
-        "\"efficiency\": {}, \"energy_per_{}\": {}}}",
-        &row == scaling.rows.data() ? "" : ",", row.system, row.chips, row.seconds, scaling.each,
-        row.rate(), scaling.efficiency(row), scaling.each, row.joules / row.each);
-  }
-  return text + "\n]\n";
 }
 
 }  // namespace
@@ -105,10 +94,10 @@ void check_words_of_trace(const std::vector<std::string>& settings) {
     if (!starts_with(text, prefix)) continue;
     const std::string word = parse_setting(text).path.substr(prefix.size());
     if (contains(kWords, word)) continue;
-    throw RequestError(fmt::format(
+    throw refused(
         "--set {}: says how a model is trained (--system-config); of rows of a trace there are "
         "training.{}",
-        text, fmt::join(kWords, ", training.")));
+        text, fmt::join(kWords, ", training."));
   }
 }
 
@@ -126,9 +115,8 @@ SystemRequest request_of_trace(const Options& options, const MachineTable& kinds
   request.training.set("micro_batch", "1", "--trace");
   set_training(request.training, options.settings);
   if (request.training.chips() > request.system->chips()) {
-    throw RequestError(fmt::format("training.replicas = {}: {} has {} chips",
-                                   request.training.replicas.value(), request.system->name(),
-                                   chips));
+    throw refused("training.replicas = {}: {} has {} chips", request.training.replicas.value(),
+                  request.system->name(), chips);
   }
   return request;
 }
@@ -138,10 +126,10 @@ SystemRequest read_request(const Options& options, const MachineTable& kinds) {
   if (options.trace && !options.system_config)
     return request_of_trace(options, kinds, options.machines.at(0));
   if (!options.system_config) {
-    throw RequestError(fmt::format(
-        "a system of chips needs --trace, rows of each chip with what they exchange, or "
-        "--system-config, a file of what it trains or one of {}",
-        fmt::join(training_names(), ", ")));
+    throw refused(
+        "a system of chips needs {}--system-config, a file of what it trains or one of {}",
+        options.verb == "describe" ? "" : "--trace, rows of each chip with what they exchange, or ",
+        fmt::join(training_names(), ", "));
   }
   if (options.trace) throw RequestError("--trace and --system-config: a system runs one of them");
   request.file = training_file(*options.system_config);
@@ -177,8 +165,8 @@ bool is_in(std::optional<Output>& output, const std::string& file, const Options
 int describe_fit(const Options& options, const MachineTable& kinds, const Streams& streams) {
   const SystemRequest request = read_request(options, kinds);
   if (!request.training.rows.value().empty()) {
-    throw RequestError(fmt::format("describe fit is of models; {} has rows = '{}'", request.file,
-                                   request.training.rows.value()));
+    throw refused("describe fit is of models; {} has rows = '{}'", request.file,
+                  request.training.rows.value());
   }
   const Pricing pricing = make_pricing(options, streams);
   ChipTimes times(pricing, 1, Engine::event);
@@ -328,7 +316,7 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
     written.view_title = fs::path(request.file).stem().string();
     output->write(output->header(name_of(request.file), {}), written, streams);
   }
-  streams.out << (options.json ? scaling_json(scaling) : scaling_text(scaling));
+  streams.out << (options.json ? rows_json(scaling_table(scaling)) : scaling_text(scaling));
   return kDone;
 }
 

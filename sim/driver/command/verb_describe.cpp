@@ -17,6 +17,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/split.hpp"
 #include "sim/base/texts.hpp"
 #include "sim/driver/command/describe_pages.hpp"
@@ -159,9 +160,8 @@ std::string statistics_table(Machine& machine, const Options& options,
 
 std::string statistics_text(const MachineTable& table, const Options& options) {
   if (const std::vector<std::string> linked = linked_systems(options.machines); !linked.empty()) {
-    throw RequestError(
-        fmt::format("--machine: {} is a system, and statistics are of its chips: --machine {}",
-                    linked.front(), make_system(linked.front(), {}).params.chip.value()));
+    throw refused("--machine: {} is a system, and statistics are of its chips: --machine {}",
+                  linked.front(), make_system(linked.front(), {}).params.chip.value());
   }
   std::string text = title("Statistics",
                            "The counters of `statistics.csv`, summed over the units of a path. "
@@ -367,15 +367,14 @@ void add_groups(Names& names, const std::string& path) {
     }
   }
   if (!options.machines.empty()) {
-    throw RequestError(fmt::format("{} has nothing called '{}'{}",
-                                   fmt::join(options.machines, " and "), name,
-                                   hint_of(name, names.all())));
+    throw refused("{} has nothing called '{}'{}", fmt::join(options.machines, " and "), name,
+                  hint_of(name, names.all()));
   }
-  throw RequestError(fmt::format(
+  throw refused(
       "there is nothing called '{}' to describe{}\nThere are machines, parameters, statistics, "
       "patterns, formats, models, energy and fit; a machine or its file; groups such as tile or "
       "router; and the names in them: lacuna describe index",
-      name, hint_of(name, names.all())));
+      name, hint_of(name, names.all()));
 }
 
 /// A machine by name or file.
@@ -419,8 +418,12 @@ std::string name_text(const MachineTable& table, const Options& options) {
   for (const std::unique_ptr<Machine>& machine : bare_machines(table)) {
     for (const DeclaredStatistic& listed : machine->statistics()) {
       const StatEntry& entry = listed.entry;
-      names.add(entry.name, fmt::format("{}.{} of a machine of kind {}, in {}: {}\n", entry.path,
-                                        entry.name, machine->kind(), entry.unit, entry.doc));
+      const std::string text = fmt::format("{}.{} of a machine of kind {}, in {}: {}\n", entry.path,
+                                           entry.name, machine->kind(), entry.unit, entry.doc);
+      const std::string layer = listed.layer.empty() ? "" : listed.layer + ".";
+      for (const std::string& before : {std::string(), entry.path + ".", layer}) {
+        names.add(before + entry.name, text);  // as in the stack, a result and a comparison
+      }
     }
   }
   std::string text;
@@ -462,8 +465,8 @@ bool is_text_of_shells(const std::string& subject) {
 std::string json_of(const Options& options, const MachineTable& kinds) {
   const std::string& subject = options.subjects.front();
   if (is_text_of_shells(subject)) {
-    throw RequestError(fmt::format("--json: describe {} is a text for {}", subject,
-                                   subject == "manual" ? "man" : "shells"));
+    throw refused("--json: describe {} is a text for {}", subject,
+                  subject == "manual" ? "man" : "shells");
   }
   if (subject.find("schema") != std::string::npos) return page_of(options, kinds);
   const bool named = !options.machines.empty();
@@ -499,7 +502,7 @@ int describe_verb(const Options& given, const MachineTable& kinds, const Streams
   if (!options.settings.empty()) throw RequestError("--set: goes with fit alone");
   for (const char* const whole : {"machines", "systems", "patterns", "formats"}) {
     if (subject != whole || options.machines.empty()) continue;
-    throw RequestError(fmt::format("--machine: {} are the same for every machine", subject));
+    throw refused("--machine: {} are the same for every machine", subject);
   }
   std::string text = options.json ? json_of(options, kinds) : page_of(options, kinds);
   if (!options.markdown) text.erase(0, text.find_first_not_of('\n'));

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/split.hpp"
 #include "sim/base/texts.hpp"
 #include "sim/driver/command/fonts.hpp"
@@ -36,8 +38,8 @@ namespace fs = std::filesystem;
 namespace {
 
 /// The runs of all folders, counted through.
-std::vector<RunRecord> read_all(const std::vector<std::string>& folders) {
-  std::vector<RunRecord> all;
+Runs read_all(const std::vector<std::string>& folders) {
+  Runs all;
   for (const std::string& folder : folders) {
     for (RunRecord& record : read_result(folder)) {
       record.run = all.size();
@@ -58,8 +60,7 @@ void move_files(const fs::path& from, const fs::path& to) {
 }
 
 /// Useful throughput of other makers' hardware by density, of a file of validation points.
-std::vector<MeasuredPoint> measured_points(const std::string& file,
-                                           const std::vector<RunRecord>& records) {
+std::vector<MeasuredPoint> measured_points(const std::string& file, const Runs& records) {
   std::vector<MeasuredPoint> points;
   std::set<std::string> dtypes;
   for (const RunRecord& run : records) dtypes.insert(run.total.dtype);
@@ -74,10 +75,10 @@ std::vector<MeasuredPoint> measured_points(const std::string& file,
     points.push_back({label, point.density->value(), *point.value});
   }
   if (points.empty()) {
-    throw RequestError(
-        fmt::format("--overlay: '{}' has no throughput, in TFLOP/s with a density, of other "
-                    "hardware and the type of this result",
-                    file));
+    throw refused(
+        "--overlay: '{}' has no throughput, in TFLOP/s with a density, of other "
+        "hardware and the type of this result",
+        file);
   }
   return points;
 }
@@ -106,7 +107,7 @@ int reprice_verb(const Options& options, const Streams& streams) {
   if (!options.out) throw RequestError("--energy-table: needs --out, the folder for the result");
   const Pricing pricing = make_pricing(options, streams);
   ResultHeader header = read_header(options.subjects.front());
-  std::vector<RunRecord> records = read_result(options.subjects.front());
+  Runs records = read_result(options.subjects.front());
   for (RunRecord& record : records) pricing.reprice(record);
   compare_with_dense(records, {});
   header.command = repriced_command(header.command, *options.energy_table);
@@ -121,15 +122,14 @@ int join_views(const Options& options, const Streams& streams) {
   for (const OptionDeclaration& each : option_table()) {
     const std::string name = each.dashed();
     if (name == "--out" || name == "--view" || !each.is_given(options)) continue;
-    throw RequestError(fmt::format("{} is for figures, not for --view", name));
+    throw refused("{} is for figures, not for --view", name);
   }
   constexpr std::size_t kLongestPage = std::size_t{1} << 30U;
   std::vector<ViewData> all;
   for (const std::string& folder : options.subjects) {
     const fs::path path = fs::path(folder) / "view.html";
     if (!fs::exists(path)) {
-      throw RequestError(fmt::format(
-          "--view: '{}' has no view.html; run and compare write one with --view", folder));
+      throw refused("--view: '{}' has no view.html; run and compare write one with --view", folder);
     }
     for (const ViewData& data : read_views(path.string(), read_text(path, kLongestPage))) {
       all.push_back(of_origin(data, folder));
@@ -148,11 +148,11 @@ int join_views(const Options& options, const Streams& streams) {
 /// Figures of a result that are not drawn from its runs, by their descriptions in its folder: of
 /// language models, systems and validations, of searches and of time. Not those that were changed
 /// by hand.
-std::vector<Figure> figures_beside(const fs::path& folder, const std::vector<Figure>& drawn) {
+Figures figures_beside(const fs::path& folder, const Figures& drawn) {
   constexpr std::size_t kLongestFigure = std::size_t{1} << 28U;
   std::set<std::string> names;
   for (const Figure& figure : drawn) names.insert(figure.name);
-  std::vector<Figure> figures;
+  Figures figures;
   for (const fs::path& path : files_in(folder, ".gp")) {
     if (names.count(path.stem().string()) != 0) continue;
     const fs::path data = fs::path(path).replace_extension(".csv");
@@ -169,26 +169,25 @@ std::vector<Figure> figures_beside(const fs::path& folder, const std::vector<Fig
 /// Refuses what chooses among runs, if a result has none.
 void refuse_words_of_runs(const PlotOptions& plot, bool overlay) {
   if (plot.runs.empty() && !overlay) return;
-  throw RequestError(
-      fmt::format("{}: the result has no runs of operations, and its figures stay what they show",
-                  overlay ? "--overlay" : "--run"));
+  throw refused("{}: the result has no runs of operations, and its figures stay what they show",
+                overlay ? "--overlay" : "--run");
 }
 
 /// All figures of the runs. If there is one result, also those of the other files in its folder.
-std::vector<Figure> all_figures(const Options& options) {
-  const std::vector<RunRecord> all = read_all(options.subjects);
+Figures all_figures(const Options& options) {
+  const Runs all = read_all(options.subjects);
   if (all.empty()) refuse_words_of_runs(options, options.overlay.has_value());
-  const std::vector<RunRecord> records = chosen_runs(all, options);
+  const Runs records = chosen_runs(all, options);
   FigureExtras extras{{}, reference_memories(read_off_chip())};
   if (options.overlay) extras.measured = measured_points(*options.overlay, records);
-  std::vector<Figure> figures = make_figures(records, extras);
-  for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
-  for (Figure& fall : why_figures(answer_of(records))) figures.push_back(std::move(fall));
+  Figures figures = make_figures(records, extras);
+  append(figures, explain_figures(records));
+  append(figures, why_figures(answer_of(records)));
   if (is_interrupted(records)) mark_interrupted(figures);
   const bool whole = options.subjects.size() == 1 && options.runs.empty();
   if (!whole) return figures;
   const fs::path folder = fs::path(options.subjects.front()) / "figures";
-  for (Figure& figure : figures_beside(folder, figures)) figures.push_back(std::move(figure));
+  append(figures, figures_beside(folder, figures));
   return figures;
 }
 
@@ -211,20 +210,21 @@ int plot_verb(const Options& options, const Streams& streams) {
   if (options.subjects.size() > 1 && !options.out) {
     throw RequestError("--out: needed for the figures of more than one result");
   }
-  std::vector<Figure> made = all_figures(options);
+  Figures made = all_figures(options);
   const fs::path out =
       options.out ? fs::path(*options.out) : fs::path(options.subjects.front()) / "figures";
   std::error_code error;
   if (out.empty() || (fs::exists(out, error) && !fs::is_directory(out, error))) {
-    throw RequestError(fmt::format("--out: '{}' is not a folder", out.string()));
+    throw refused("--out: '{}' is not a folder", out.string());
   }
   fs::path whole = fs::weakly_canonical(fs::absolute(out));
   if (whole.filename().empty()) whole = whole.parent_path();
   const fs::path temporary = whole.parent_path() / ("." + whole.filename().string() + ".new");
+  const HeldSignals held;  // so that none leaves the neighbour behind
   fs::create_directories(whole.parent_path());
   fs::remove_all(temporary);
   try {
-    const std::vector<Figure> figures = chosen_figures(std::move(made), options);
+    const Figures figures = chosen_figures(std::move(made), options);
     for (const std::string& kept : draw_figures(figures, temporary.string(), whole.string())) {
       streams.err << fmt::format("lacuna: {} was changed by hand: drawn as it is\n", kept);
     }

@@ -16,6 +16,7 @@
 #include "sim/base/nearest.hpp"
 #include "sim/base/quantile.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/command/model/model_sweep.hpp"
 #include "sim/driver/command/simulation.hpp"
 #include "sim/driver/command/study.hpp"
@@ -61,9 +62,8 @@ void check_names(const SweepCondition& condition) {
   const std::vector<std::string> names = names_in(kMeasured);
   for (const std::string& word : condition.words()) {
     if (contains(names, word)) continue;
-    throw RequestError(fmt::format("{}: subject_to: found '{}'; allowed: numbers and {}{}",
-                                   condition.place(), word, fmt::join(names, ", "),
-                                   hint_of(word, names)));
+    throw refused("{}: subject_to: found '{}'; allowed: numbers and {}{}", condition.place(), word,
+                  fmt::join(names, ", "), hint_of(word, names));
   }
 }
 
@@ -75,10 +75,10 @@ class Search {
         goal_(words_, objective_words(), "") {
     for (const SweepCondition& each : goal_.conditions()) check_names(each);
     if (words_.terms.descends && objectives().size() > 1) {
-      throw RequestError(fmt::format(
+      throw refused(
           "{}: strategy: descent goes to the least of one objective, and minimise has {}; strategy "
           "bounds finds a front",
-          words_.place, objectives().size()));
+          words_.place, objectives().size());
     }
     // A speed-up is nothing that is searched for, and dense partners are no points.
     if (sweep_.with_dense) throw RequestError("with_dense: a search has no dense partners");
@@ -114,14 +114,8 @@ class Search {
         if (refusal_.empty()) refusal_ = why;
         continue;
       }
-      const double area = area_of(*point.machine, study.pricing());
-      for (std::size_t i = 0; i < objectives().size(); ++i) {
-        const Objective objective = objectives()[i];
-        made.bound[i] = objective == Objective::time         ? time
-                        : objective == Objective::area       ? area
-                        : objective == Objective::area_delay ? area * time
-                                                             : 0;
-      }
+      constexpr double kNoJoules = 0;  // none are known before
+      made.bound = goal_.values(time, kNoJoules, area_of(*point.machine, study.pricing()));
     }
     words_.terms.seed = settings.seed;
     order_.emplace(std::move(points), words_.terms, sweep_.axis_text);
@@ -210,7 +204,7 @@ std::string search_csv(const Search& search) {
   const std::vector<std::size_t> front = search.order().front();
   std::size_t run = 0;
   std::vector<std::string> cells{"point"};
-  for (const std::string& axis : search.sweep().axes) cells.push_back(axis);
+  append(cells, search.sweep().axes);
   for (const Objective each : search.objectives()) {
     cells.emplace_back(word(each));
     cells.push_back(fmt::format("{}_bound", word(each)));
@@ -219,16 +213,16 @@ std::string search_csv(const Search& search) {
   std::string text = csv_line(cells);
   for (std::size_t i = 0; i < search.order().points().size(); ++i) {
     const SearchPoint& point = search.order().points()[i];
-    cells = {fmt::format("{}", i)};
-    for (const std::string& value : search.sweep().axis_text[i]) cells.push_back(value);
+    cells = as_cells(i);
+    append(cells, search.sweep().axis_text[i]);
     for (std::size_t o = 0; o < point.bound.size(); ++o) {
       const bool known = point.fate != Fate::excluded;
-      cells.push_back(point.value.empty() ? "" : fmt::format("{}", point.value[o]));
-      cells.push_back(known ? fmt::format("{}", point.bound[o]) : "");
+      cells.push_back(point.value.empty() ? "" : cell_text(point.value[o]));
+      cells.push_back(known ? cell_text(point.bound[o]) : "");
     }
     const bool best = contains(front, i);
     cells.emplace_back(word(point.fate));
-    cells.push_back(is_run(point.fate) ? fmt::format("{}", run++) : "");
+    cells.push_back(is_run(point.fate) ? cell_text(run++) : "");
     cells.emplace_back(best ? "yes" : "");
     text += csv_line(cells);
   }
@@ -294,8 +288,8 @@ std::string front_table(const Search& search, const std::vector<std::size_t>& fr
   }
   for (std::size_t i = 0; i < rows; ++i) {
     const SearchPoint& point = search.order().points()[front[i]];
-    std::vector<std::string> row{fmt::format("{}", front[i])};
-    for (const std::string& value : search.sweep().axis_text[front[i]]) row.push_back(value);
+    std::vector<std::string> row = as_cells(front[i]);
+    append(row, search.sweep().axis_text[front[i]]);
     for (std::size_t o = 0; o < search.objectives().size(); ++o) {
       row.push_back(number(point.value[o]));
       row.push_back(number(point.bound[o]));
@@ -370,8 +364,8 @@ bool run_batch(const Search& search, std::vector<std::size_t> batch, PointStudy&
 }
 
 /// Of the points that were run, out of `records` of all.
-std::vector<RunRecord> simulated_records(const Search& search, Records records) {
-  std::vector<RunRecord> simulated;
+Runs simulated_records(const Search& search, Records records) {
+  Runs simulated;
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (is_run(search.order().points()[i].fate)) simulated.push_back(std::move(*records[i]));
   }
@@ -379,8 +373,8 @@ std::vector<RunRecord> simulated_records(const Search& search, Records records) 
   return simulated;
 }
 
-void write_search(const Search& search, const std::string& table,
-                  const std::vector<RunRecord>& simulated, Output& output, const Streams& streams) {
+void write_search(const Search& search, const std::string& table, const Runs& simulated,
+                  Output& output, const Streams& streams) {
   output.add_file("search.csv", table);
   const SweepAxes axes{search.sweep().axes, search.sweep().axis_text};
   output.add_file("sensitivity.csv", sensitivity_csv(simulated, axes));
@@ -423,7 +417,7 @@ std::optional<SearchResult> run_search(const Options& options, const MachineTabl
     for (const std::size_t i : batch) search.take(i, *study.records()[i]);
   }
   if (study.ends_as_share()) return SearchResult{{}, "", "", kDone, true};
-  std::vector<RunRecord> simulated = simulated_records(search, std::move(study.records()));
+  Runs simulated = simulated_records(search, std::move(study.records()));
   const std::string table = search_csv(search);
   if (study.output() != nullptr) {
     write_search(search, table, simulated, *study.output(), streams);

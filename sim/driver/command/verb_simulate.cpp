@@ -10,6 +10,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/command/model/decode_run.hpp"
 #include "sim/driver/command/resume.hpp"
@@ -52,10 +53,10 @@ std::vector<Point> make_points(const std::vector<const Machine*>& machines,
   settle_mode(settled, options);
   const std::uint64_t seeds = seed_count(options);
   if (seeds > 1 && !any_of(settled, depends_on_seed)) {
-    throw RequestError(fmt::format(
+    throw refused(
         "--seeds: found '{}', but nothing here is drawn from a seed: the weights are dense or of "
         "a file",
-        *options.seeds));
+        *options.seeds);
   }
   std::vector<Point> points;
   for (const Machine* const machine : machines) {
@@ -104,8 +105,7 @@ void check_weight_stores(const std::vector<Point>& points, const RunSettings& se
 }
 
 /// Says why of the first seed of each machine and pattern.
-void add_why(const std::vector<Point>& points, const WhyMeans& means,
-             std::vector<RunRecord>& records) {
+void add_why(const std::vector<Point>& points, const WhyMeans& means, Runs& records) {
   std::set<std::pair<const Machine*, std::string>> asked;
   for (RunRecord& record : records) {
     const Point& point = points.at(record.run);
@@ -119,8 +119,8 @@ constexpr const char* kMore =
     "files)\n";
 
 /// The first screen of runs, its notes, and with --explain what is behind it.
-void print_answer(const std::vector<RunRecord>& records, const std::string& below,
-                  const Options& options, const Streams& streams) {
+void print_answer(const Runs& records, const std::string& below, const Options& options,
+                  const Streams& streams) {
   const Answer answer = answer_of(records);
   std::string remarks;
   for (const RunRecord& record : records) {
@@ -143,7 +143,7 @@ void print_answer(const std::vector<RunRecord>& records, const std::string& belo
   streams.out << '\n' << trust_notes(records);
 }
 
-void print_comparison(const std::vector<RunRecord>& records, const std::optional<Scaling>& systems,
+void print_comparison(const Runs& records, const std::optional<Scaling>& systems,
                       const Options& options, const Streams& streams) {
   if (options.json) {
     streams.out << summary_json(
@@ -155,7 +155,7 @@ void print_comparison(const std::vector<RunRecord>& records, const std::optional
   if (systems) streams.out << '\n' << scaling_text(*systems);
 }
 
-int status_of(const std::vector<RunRecord>& records, bool any_not_ok_counts) {
+int status_of(const Runs& records, bool any_not_ok_counts) {
   const bool failed = any_of(records, [&](const RunRecord& record) {
     return record.total.status == Status::failed ||
            (any_not_ok_counts && record.total.status != Status::ok);
@@ -164,18 +164,16 @@ int status_of(const std::vector<RunRecord>& records, bool any_not_ok_counts) {
 }
 
 /// Splits what was run for comparison only from the points that were asked for.
-std::vector<RunRecord> take_extra(std::vector<RunRecord>& records, std::size_t asked) {
+Runs take_extra(Runs& records, std::size_t asked) {
   const auto first = std::find_if(records.begin(), records.end(),
                                   [&](const RunRecord& record) { return record.run >= asked; });
-  std::vector<RunRecord> extra(std::make_move_iterator(first),
-                               std::make_move_iterator(records.end()));
+  Runs extra(std::make_move_iterator(first), std::make_move_iterator(records.end()));
   records.erase(first, records.end());
   return extra;
 }
 
 /// What systems make of all runs of a comparison, if all of them are of systems.
-std::optional<Scaling> scaling_of_systems(const std::vector<Point>& points,
-                                          const std::vector<RunRecord>& records) {
+std::optional<Scaling> scaling_of_systems(const std::vector<Point>& points, const Runs& records) {
   if (!has_weight_store(*points.front().machine)) return std::nullopt;
   std::set<std::string> systems;
   for (const RunRecord& record : records) {
@@ -191,8 +189,7 @@ std::optional<Scaling> scaling_of_systems(const std::vector<Point>& points,
 }
 
 /// The layouts that were searched, for --layout; those of dense runs beside them, too.
-void add_layouts(const std::vector<RunRecord>& records, const std::vector<RunRecord>& dense,
-                 Output& output) {
+void add_layouts(const Runs& records, const Runs& dense, Output& output) {
   const std::string layouts = layouts_file({&records, &dense});
   if (!layouts.empty()) output.add_file("layouts.yaml", layouts);
 }
@@ -211,7 +208,7 @@ void add_to_output(const SystemRecord& system, Output& output) {
 }
 
 /// The first screen of `lacuna run`, or the summary as JSON.
-void print_run(const std::vector<RunRecord>& records, const std::optional<SystemRecord>& system,
+void print_run(const Runs& records, const std::optional<SystemRecord>& system,
                const Options& options, const Streams& streams) {
   if (options.json) {
     streams.out << summary_json(records, options.explain,
@@ -231,10 +228,10 @@ void check_layout(const Options& options, Request request) {
   const char* const of = request == kOfModel     ? "--model"
                          : options.system_config ? "--system-config"
                                                  : "a system of chips";
-  throw RequestError(fmt::format(
+  throw refused(
       "--layout: found '{}' with {}, of which only layout planned is there; best and files go with "
       "--trace, --gemm and --matrix on a machine of one chip",
-      *options.layout, of));
+      *options.layout, of);
 }
 
 /// What is asked for. RequestError of an option that says nothing of such a request, or lacks one
@@ -328,9 +325,9 @@ namespace {
 
 /// Finished records in the order of the points, and for each point of the request that was not
 /// reached one that says so; points for comparison only are left out then.
-std::vector<RunRecord> records_of(Records finished, const std::vector<Point>& points,
-                                  std::size_t asked, const RunSettings& settings) {
-  std::vector<RunRecord> records;
+Runs records_of(Records finished, const std::vector<Point>& points, std::size_t asked,
+                const RunSettings& settings) {
+  Runs records;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (finished[i]) {
       records.push_back(*std::move(finished[i]));
@@ -381,7 +378,7 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
   }
   if (whole && study.ends_as_share()) return std::nullopt;
   ComparedRuns result{workload, settings, {}, {}, {}, kDone, !whole};
-  std::vector<RunRecord>& records = result.records;
+  Runs& records = result.records;
   records = records_of(std::move(study.records()), all, points.size(), settings);
   for (RunRecord& record : records) {
     if (compares) break;
@@ -389,7 +386,7 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
         complete_record(all[record.run], settings, study.pricing(), {}, record);
     if (record.run == 0) result.system = std::move(made);
   }
-  const std::vector<RunRecord> extra = take_extra(records, points.size());
+  const Runs extra = take_extra(records, points.size());
   compare_with_dense(records, extra);
   add_trust(records, Trust(config_folder()));
   if (options.why && whole) {

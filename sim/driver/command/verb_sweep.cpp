@@ -43,7 +43,7 @@ Journal::Facts sweep_facts(const Sweep& sweep, const Options& options) {
 }
 
 /// Says which points failed, and why; the exit status that they call for.
-int report_failures(const std::vector<RunRecord>& records, const Streams& streams) {
+int report_failures(const Runs& records, const Streams& streams) {
   int status = kDone;
   for (const RunRecord& record : records) {
     if (record.total.status != Status::failed) continue;
@@ -55,7 +55,7 @@ int report_failures(const std::vector<RunRecord>& records, const Streams& stream
   return status;
 }
 
-void print(const Sweep& sweep, const std::vector<RunRecord>& records, const Options& options,
+void print(const Sweep& sweep, const Runs& records, const Options& options,
            const Streams& streams) {
   if (options.json) {
     streams.out << summary_json(records);
@@ -64,7 +64,6 @@ void print(const Sweep& sweep, const std::vector<RunRecord>& records, const Opti
   const SweepAxes axes{sweep.axes, sweep.axis_text};
   const Answer answer = answer_of(records);
   const std::string matters = csv_as_text(sensitivity_csv(records, axes));
-  const ScreenAxes shown{sweep.axes, sweep.axis_text};
   streams.out << points_screen(
       answer,
       {fmt::format("{}: {} points", sweep.name, sweep.asked), options.wide,
@@ -72,7 +71,7 @@ void print(const Sweep& sweep, const std::vector<RunRecord>& records, const Opti
                        : "\nlongest over shortest along each axis, all else the same\n" + matters,
        "More: --explain (Pareto fronts), --wide (all rows, all columns), --out DIR (page, "
        "files)\n"},
-      &shown);
+      &axes);
   notes(options, streams) << note_lines(answer);
   if (!options.explain) return;
   const auto section = [&](const char* title, const std::string& table) {
@@ -86,7 +85,7 @@ void print(const Sweep& sweep, const std::vector<RunRecord>& records, const Opti
 }
 
 /// What a sweep says of its points together, as files of its result.
-void add_study(const Sweep& sweep, const std::vector<RunRecord>& records, Output& output) {
+void add_study(const Sweep& sweep, const Runs& records, Output& output) {
   const SweepAxes axes{sweep.axes, sweep.axis_text};
   output.add_file("pareto.csv", pareto_csv(records, axes));
   const std::string area = area_front_csv(records, axes);
@@ -95,10 +94,8 @@ void add_study(const Sweep& sweep, const std::vector<RunRecord>& records, Output
 }
 
 /// Completes the records of the points that were asked for, and writes them.
-void finish(const Sweep& sweep, std::vector<RunRecord>& records, Output* output,
-            const Streams& streams) {
-  std::vector<RunRecord> extra(records.begin() + static_cast<std::ptrdiff_t>(sweep.asked),
-                               records.end());
+void finish(const Sweep& sweep, Runs& records, Output* output, const Streams& streams) {
+  Runs extra(records.begin() + static_cast<std::ptrdiff_t>(sweep.asked), records.end());
   records.resize(sweep.asked);
   compare_with_dense(records, extra);
   add_trust(records, Trust(config_folder()));
@@ -130,7 +127,7 @@ std::optional<SweepResult> run_sweep(const Options& options, const MachineTable&
                                IdleOn::all);
   if (!study.run()) return SweepResult{{}, kNotCompleted, true};
   if (study.ends_as_share()) return SweepResult{{}, kDone, true};
-  std::vector<RunRecord> all;
+  Runs all;
   for (std::optional<RunRecord>& record : study.records()) all.push_back(std::move(*record));
   SweepResult result{std::move(all), kDone, false};
   finish(sweep, result.records, study.output(), streams);

@@ -7,7 +7,8 @@
 #include <system_error>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/trace_file.hpp"
@@ -65,7 +66,7 @@ void deliver(WorkloadTrace trace, const std::vector<std::string>& comments, cons
 int import_files(const Options& options, const Streams& streams) {
   const Imported imported = import_workload(options.subjects, options.generator);
   std::vector<std::string> comments = {command_of_trace(options)};
-  comments.insert(comments.end(), imported.notes.begin(), imported.notes.end());
+  append(comments, imported.notes);
   for (const std::string& warning : imported.warnings) {
     streams.err << "lacuna: warning: " << warning << '\n';
   }
@@ -75,7 +76,7 @@ int import_files(const Options& options, const Streams& streams) {
 
 std::string show_flop(const WorkloadTrace& trace, const std::string& convention) {
   if (convention != "electra") {
-    throw RequestError(fmt::format("--flop: found '{}'; allowed: electra", convention));
+    throw refused("--flop: found '{}'; allowed: electra", convention);
   }
   const ElectraFlop flop = electra_flop(trace);
   return fmt::format(
@@ -94,9 +95,9 @@ bool is_file(const std::string& name) {
 int make(const Options& options, const Streams& streams) {
   const std::string& name = options.subjects.front();
   if (options.subjects.size() > 1) {
-    throw RequestError(fmt::format(
+    throw refused(
         "found '{}' and '{}'; allowed: one NAME; options such as --embedding stand without a value",
-        name, options.subjects[1]));
+        name, options.subjects[1]);
   }
   if (is_file(name)) return import_files(options, streams);
   const WorkloadTrace trace = generate_workload(name, options.generator);

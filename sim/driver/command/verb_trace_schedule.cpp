@@ -11,6 +11,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/split.hpp"
 #include "sim/driver/command/output.hpp"
 #include "sim/driver/command/resume.hpp"
@@ -33,8 +34,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string shortest(double value) { return fmt::format("{}", value); }
-
 const std::vector<std::string> kPhaseColumns = {"update",          "first_step",    "steps",
                                                 "moved",           "explored",      "density",
                                                 "imbalance_16x16", "flop_per_step", "trace"};
@@ -42,11 +41,9 @@ const std::vector<std::string> kPhaseColumns = {"update",          "first_step",
 std::string phase_rows(const std::vector<SchedulePoint>& points) {
   std::string csv;
   for (const SchedulePoint& point : points) {
-    csv += csv_line(
-        {fmt::format("{}", point.phase.index), fmt::format("{}", point.phase.first_step),
-         fmt::format("{}", point.phase.steps), shortest(point.phase.moved),
-         shortest(point.phase.explored), shortest(point.phase.density), shortest(point.imbalance),
-         shortest(point.flop), fs::path(point.path).filename().string()});
+    csv += csv_row(point.phase.index, point.phase.first_step, point.phase.steps, point.phase.moved,
+                   point.phase.explored, point.phase.density, point.imbalance, point.flop,
+                   fs::path(point.path).filename().string());
   }
   return csv;
 }
@@ -100,7 +97,7 @@ std::vector<MachineTotals> add_up(const std::vector<SampleRow>& rows,
     const SummaryRow& base = dense[totals.size() - 1];
     const auto steps = static_cast<double>(row.point->steps);
     total.whole = total.whole && row.total.status == Status::ok && base.status == Status::ok;
-    total.seconds += steps * row.step_s().value_or(0);
+    total.seconds += steps * row.step_time().value_or(0);
     total.joules += steps * joules_of(row.total).value_or(0);
     total.dense_seconds += steps * base.time_s.value_or(0);
     total.dense_joules += steps * joules_of(base).value_or(0);
@@ -169,14 +166,13 @@ Simulated simulated(const ScheduleRequest& request, const std::vector<SchedulePo
   return simulated;
 }
 
-std::vector<Figure> figures_of(const ScheduleRequest& request,
-                               const std::vector<SchedulePoint>& phases,
-                               const Simulated& simulated) {
+Figures figures_of(const ScheduleRequest& request, const std::vector<SchedulePoint>& phases,
+                   const Simulated& simulated) {
   const double flop = dense_step_flop(request);
   const ScheduleKind kind = request.options.kind;
   if (kind == ScheduleKind::spdf)
     return phases_figure(phases, flop, simulated.rows, simulated.dense);
-  std::vector<Figure> figures = {time_figure(simulated.rows)};
+  Figures figures = {time_figure(simulated.rows)};
   if (kind == ScheduleKind::gradual || kind == ScheduleKind::iterative) {
     figures.push_back(rounds_figure(phases, flop, simulated.rows, simulated.dense));
   }
@@ -208,7 +204,7 @@ std::vector<ScheduleRequest> requests_of(const Options& options) {
     const bool twice =
         std::any_of(requests.begin(), requests.end() - 1,
                     [&](const ScheduleRequest& earlier) { return earlier.options.block == side; });
-    if (twice) throw RequestError(fmt::format("--block: '{}' is given twice", block));
+    if (twice) throw refused("--block: '{}' is given twice", block);
   }
   return requests;
 }
@@ -220,7 +216,7 @@ struct Place {
 
   std::string path() const { return (folder.temporary() / part).string(); }
 
-  void draw(const std::vector<Figure>& figures, std::ostream& said) const {
+  void draw(const Figures& figures, std::ostream& said) const {
     const std::string place = (folder.temporary() / part / "figures").string();
     draw_or_say(figures, place, place, said);
     write_redraw(place);
@@ -239,7 +235,7 @@ BlockOutcome write_block(const Block& block, const std::optional<Simulated>& sim
                          const Options& options, const Streams& streams) {
   const auto& [request, place, phases] = block;
   place.folder.write(place.part + "schedule.csv", csv_line(kPhaseColumns) + phase_rows(phases));
-  std::vector<Figure> figures = {evolution_figure(phases)};
+  Figures figures = {evolution_figure(phases)};
   BlockOutcome outcome;
   outcome.block = request.options.block;
   double flop = 0;

@@ -13,6 +13,7 @@
 #include "sim/base/nearest.hpp"
 #include "sim/base/parsed_number.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/split.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/command/output.hpp"
@@ -51,10 +52,10 @@ namespace {
 constexpr std::size_t kLongestFile = 64U << 20U;
 
 /// All points asked for, in the order of the files. An id may stand in one file only.
-std::vector<ValidationPoint> read_points(const std::vector<std::string>& names) {
+ValidationPoints read_points(const std::vector<std::string>& names) {
   std::vector<std::filesystem::path> files(names.begin(), names.end());
   if (files.empty()) files = shipped_validation_points();
-  std::vector<ValidationPoint> all;
+  ValidationPoints all;
   std::set<std::string> ids;
   for (const std::filesystem::path& file : files) {
     for (ValidationPoint& point : read_validation_points(file)) {
@@ -71,7 +72,7 @@ std::vector<ValidationPoint> read_points(const std::vector<std::string>& names) 
 double percent_of(const std::string& text) {
   const double value = parsed_number<double>(text).value_or(-1);
   if (value >= 0 && value < 1e6) return value;
-  throw RequestError(fmt::format("--fail-above = '{}' is not a percentage, such as 15", text));
+  throw refused("--fail-above = '{}' is not a percentage, such as 15", text);
 }
 
 void check_mask_rule(const std::string& rule) {
@@ -80,9 +81,9 @@ void check_mask_rule(const std::string& rule) {
       check_word("--mask-rule", rule.substr(0, colon), {"uniform", "popsparse"});
   if (colon == std::string::npos) return;
   if (word == "uniform") {
-    throw RequestError(fmt::format(
+    throw refused(
         "--mask-rule = '{}': uniform masks have the seed of --seed; only popsparse takes one",
-        rule));
+        rule);
   }
   check_count("--mask-rule popsparse:SEED", rule.substr(colon + 1), 0, 0xffffffffU);
 }
@@ -92,8 +93,8 @@ void check_columns(const std::vector<std::string>& by) {
                                             "block", "dtype", "mode", "seen"};
   for (const std::string& column : by) {
     if (contains(columns, column)) continue;
-    throw RequestError(fmt::format("--by '{}' is not one of {}{}", column, fmt::join(columns, ", "),
-                                   hint_of(column, columns)));
+    throw refused("--by '{}' is not one of {}{}", column, fmt::join(columns, ", "),
+                  hint_of(column, columns));
   }
 }
 
@@ -108,7 +109,7 @@ std::string above_limit(const std::vector<ValidationSummary>& summaries, double 
   return lines;
 }
 
-std::string failures(const std::vector<ValidationOutcome>& outcomes) {
+std::string failures(const Outcomes& outcomes) {
   std::string lines;
   for (const ValidationOutcome& outcome : outcomes) {
     if (outcome.status != Status::failed) continue;
@@ -127,7 +128,7 @@ namespace {
 
 /// All that is said of the outcomes, once they are known.
 struct Report {
-  std::vector<ValidationOutcome> outcomes;
+  Outcomes outcomes;
   std::vector<ValidationSummary> families;
   std::vector<ValidationSummary> parts;  // by the columns asked for
   std::vector<PowerRow> powers;
@@ -172,8 +173,8 @@ Journal::Facts facts_of(const Options& options) {
 }
 
 /// Who simulates points that are no products. Each has those that the ones before it leave.
-using Simulate = void (*)(const std::vector<ValidationPoint>&, const MachineTable&,
-                          const ValidationRunSettings&, std::vector<ValidationOutcome>&);
+using Simulate = void (*)(const ValidationPoints&, const MachineTable&,
+                          const ValidationRunSettings&, Outcomes&);
 constexpr std::array<std::pair<const char*, Simulate>, 4> kSimulators = {
     {{"kernels and parameters", simulate_kernels},
      {"probes of wafers", simulate_wafer_probes},
@@ -186,7 +187,7 @@ std::string text_of(std::size_t place, const ValidationOutcome& outcome) {
                      cell_text(outcome.simulated), outcome.family, outcome.unread, outcome.reason);
 }
 
-void take(const std::string& text, std::vector<ValidationOutcome>& outcomes) {
+void take(const std::string& text, Outcomes& outcomes) {
   const std::vector<std::string> cells = split(text, '\t');
   ValidationOutcome& outcome = outcomes.at(std::stoul(cells.at(0)));
   if (outcome.status != Status::unsupported) return;
@@ -198,16 +199,16 @@ void take(const std::string& text, std::vector<ValidationOutcome>& outcomes) {
 }
 
 /// Asks all simulators, each in a child. SimulationError if Ctrl-C ended it.
-void simulate_rest(const std::vector<ValidationPoint>& points, const MachineTable& table,
+void simulate_rest(const ValidationPoints& points, const MachineTable& table,
                    const ValidationRunSettings& run, const Options& options, const Streams& streams,
-                   std::vector<ValidationOutcome>& outcomes) {
+                   Outcomes& outcomes) {
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, kSimulators.size());
   std::array<std::vector<std::string>, kSimulators.size()> said;
   Jobs jobs;
   jobs.order = {2, 1, 3, 0};  // the longest first
   jobs.name = [](std::size_t simulator) { return std::string(kSimulators.at(simulator).first); };
   jobs.work = [&](std::size_t simulator, const Say& say) {
-    std::vector<ValidationOutcome> own = outcomes;
+    Outcomes own = outcomes;
     kSimulators.at(simulator).second(points, table, run, own);
     for (std::size_t i = 0; i < own.size(); ++i) {
       const std::string text = text_of(i, own[i]);
@@ -228,7 +229,7 @@ void simulate_rest(const std::vector<ValidationPoint>& points, const MachineTabl
 
 /// The points of the files, of the families that are asked for.
 ValidationPlan plan_of(const Options& options) {
-  std::vector<ValidationPoint> points = read_points(options.points);
+  ValidationPoints points = read_points(options.points);
   if (options.mask_rule) {
     check_mask_rule(*options.mask_rule);
     for (ValidationPoint& point : points) point.mask_rule = *options.mask_rule;
@@ -238,9 +239,8 @@ ValidationPlan plan_of(const Options& options) {
   const std::vector<std::string> families = plan.families();
   plan.keep_families(options.families);
   if (plan.points().empty()) {
-    throw RequestError(
-        fmt::format("--family: no family has any of '{}' in its name; there are\n  {}",
-                    fmt::join(options.families, "', '"), fmt::join(families, "\n  ")));
+    throw refused("--family: no family has any of '{}' in its name; there are\n  {}",
+                  fmt::join(options.families, "', '"), fmt::join(families, "\n  "));
   }
   return plan;
 }

@@ -96,9 +96,7 @@ Figure tokens_figure(const std::vector<ModelReport>& reports) {
   figure.ranges = true;
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const ModelReport& report = reports[i];
-    LineSeries series;
-    series.label = name_of(report);
-    series.style = line_style(static_cast<unsigned>(i));
+    LineSeries series{name_of(report), line_style(static_cast<unsigned>(i))};
     series.joined = false;
     series.points.push_back({report.of("tokens_per_s"), report.of("joules_per_token"),
                              report.of("joules_per_token_low"),
@@ -110,8 +108,8 @@ Figure tokens_figure(const std::vector<ModelReport>& reports) {
 
 }  // namespace
 
-std::vector<Figure> model_figures(const std::vector<ModelReport>& reports) {
-  std::vector<Figure> figures;
+Figures model_figures(const std::vector<ModelReport>& reports) {
+  Figures figures;
   for (std::size_t run = 0; run < reports.size(); ++run) {
     const ModelReport& report = reports[run];
     for (const ModelTable& table : report.tables) {

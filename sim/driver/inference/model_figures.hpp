@@ -11,6 +11,6 @@ namespace lacuna {
 /// Of each run a bar of the phases or rows of a layer, and a bar of memory for each block or stage
 /// (`phases`, `memory`). Of several runs their joules per token over tokens per second, if they
 /// have both (`tokens`).
-std::vector<Figure> model_figures(const std::vector<ModelReport>& reports);
+Figures model_figures(const std::vector<ModelReport>& reports);
 
 }  // namespace lacuna

@@ -187,9 +187,8 @@ std::string model_comparison_screen(const std::vector<ModelReport>& reports) {
       "first numbers", "More: --wide (all numbers), --json, --out DIR (page, files)\n", false);
 }
 
-std::vector<std::pair<std::string, std::string>> model_files(
-    const std::vector<ModelReport>& reports) {
-  std::vector<std::pair<std::string, std::string>> files = {
+Pairs model_files(const std::vector<ModelReport>& reports) {
+  Pairs files = {
       {"summary.csv", csv_line({"run", "machine", "model", "what", "quantity", "value", "unit"})}};
   const auto file = [&](const std::string& name) {
     return std::find_if(files.begin(), files.end(),

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/pattern_spec.hpp"
 #include "sim/base/energy_range.hpp"
 #include "sim/driver/result/quantity_screen.hpp"
 
@@ -12,9 +13,9 @@ namespace lacuna {
 
 /// A part of a run in numbers, such as the phases of a layer: a name and its numbers in each row.
 struct ModelTable {
-  std::string name;                                          // of its file, and in JSON
-  std::string title;                                         // of the first column
-  std::vector<std::pair<std::string, std::string>> columns;  // name, unit
+  std::string name;   // of its file, and in JSON
+  std::string title;  // of the first column
+  Pairs columns;      // name, unit
   std::vector<std::pair<std::string, std::vector<double>>> rows;
 
   /// Appends columns of a unit.
@@ -31,7 +32,7 @@ struct ModelReport {
   std::string what;    // "decode", "prefill", "requests", "kv_in", "kv_out"
   std::string title;   // what lies where
   std::string remark;  // which of the three words are true of it, and of what
-  std::vector<std::pair<std::string, std::string>> facts;  // name, JSON
+  Pairs facts;         // name, JSON
   std::vector<NamedQuantity> numbers;
   std::vector<ModelTable> tables;
 
@@ -77,7 +78,6 @@ std::string model_comparison_screen(const std::vector<ModelReport>& reports);
 
 /// Files of a result folder: summary.csv has the numbers of all runs, TABLE.csv the rows of each
 /// table.
-std::vector<std::pair<std::string, std::string>> model_files(
-    const std::vector<ModelReport>& reports);
+Pairs model_files(const std::vector<ModelReport>& reports);
 
 }  // namespace lacuna

@@ -15,7 +15,7 @@ std::string layout_key(const Machine& machine, const ClimbEffort& effort, const 
                      effort.budget, effort.patience, what);
 }
 
-std::string known_layouts(const std::vector<Point>& points, const std::vector<RunRecord>& records) {
+std::string known_layouts(const std::vector<Point>& points, const Runs& records) {
   PartCache cache = open_part_cache(false);
   std::string lines;
   for (const RunRecord& record : records) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/pattern_spec.hpp"
 #include "sim/machines/plans_layouts.hpp"
 
 namespace lacuna {
@@ -15,7 +16,7 @@ struct Mask;
 
 /// The choices of a machine's space for an operation: keys with values, in the order of the space.
 /// A key that is left out is as the machine has it.
-using Layout = std::vector<std::pair<std::string, std::string>>;
+using Layout = Pairs;
 
 /// "ws.groups=5 ws.k_partition=balanced"; "as planned" if nothing was chosen.
 std::string layout_text(const Layout& layout);

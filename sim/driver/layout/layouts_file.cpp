@@ -28,7 +28,7 @@ LayoutEntry entry_of(const OpRecord& op) {
 
 }  // namespace
 
-std::string layouts_file(const std::vector<const std::vector<RunRecord>*>& runs) {
+std::string layouts_file(const std::vector<const Runs*>& runs) {
   std::vector<LayoutEntry> entries;
   std::vector<std::string> found;
   std::set<std::map<std::string, std::string>> known;
@@ -40,7 +40,7 @@ std::string layouts_file(const std::vector<const std::vector<RunRecord>*>& runs)
     entries.push_back(std::move(entry));
     found.push_back(note_of(op.result, kLayoutSourceNote));
   };
-  for (const std::vector<RunRecord>* const records : runs) {
+  for (const Runs* const records : runs) {
     for (const RunRecord& record : *records) {
       for (const OpRecord& op : record.ops) add(record, op);
     }

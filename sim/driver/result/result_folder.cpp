@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/files/locations.hpp"
 
 namespace lacuna {
@@ -124,6 +125,14 @@ HeldSignals::HeldSignals() {
   sigprocmask(SIG_BLOCK, &held, &before_);
 }
 
+void HeldSignals::check() {
+  sigset_t waiting = {};
+  sigpending(&waiting);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (sigismember(&waiting, signal) == 1) throw SimulationError("interrupted");
+  }
+}
+
 HeldSignals::~HeldSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
 ResultFolder::ResultFolder(fs::path target, Kind kind) : kind_(kind), target_(std::move(target)) {
@@ -131,17 +140,16 @@ ResultFolder::ResultFolder(fs::path target, Kind kind) : kind_(kind), target_(st
   std::error_code error;
   // absolute first: what does not exist yet would else stay without a parent
   const fs::path canonical = fs::weakly_canonical(fs::absolute(target_), error);
-  if (error) throw RequestError(fmt::format("--out: '{}': {}", target_.string(), error.message()));
+  if (error) throw refused("--out: '{}': {}", target_.string(), error.message());
   target_ = canonical;
   if (target_.filename().empty()) target_ = target_.parent_path();  // "out/" is "out"
   if (fs::exists(target_, error) && !is_empty_folder(target_) && !is_own(target_)) {
-    throw RequestError(
-        fmt::format("--out: '{}' exists and is not a {} of Lacuna; it is left as it is",
-                    target_.string(), kind_ == Kind::result ? "result" : "schedule"));
+    throw refused("--out: '{}' exists and is not a {} of Lacuna; it is left as it is",
+                  target_.string(), kind_ == Kind::result ? "result" : "schedule");
   }
   const fs::path parent = nearest_parent(target_);
   if (!takes_folders(parent)) {
-    throw RequestError(fmt::format("--out: nothing can be written into '{}'", parent.string()));
+    throw refused("--out: nothing can be written into '{}'", parent.string());
   }
 }
 
@@ -159,7 +167,7 @@ ResultFolder::~ResultFolder() {
 }
 
 void ResultFolder::begin() {
-  if (kind_ == Kind::result) held_.emplace();
+  held_.emplace();
   std::error_code error;
   fs::create_directories(target_.parent_path(), error);
   std::string name = (target_.parent_path() / ("." + target_.filename().string() + ".XXXXXX"));
@@ -205,7 +213,6 @@ void ResultFolder::list_files() {
 }
 
 void ResultFolder::commit() {
-  if (!held_) held_.emplace();
   list_files();
   // Another process may commit between any two steps: try again until a step succeeds.
   for (int attempt = 0; attempt < 1000; ++attempt) {
@@ -247,7 +254,7 @@ ResultHeader read_header(const fs::path& folder) {
   return parse_header(read_text(path, kLongestResult), path.string());
 }
 
-std::vector<RunRecord> read_result(const fs::path& folder) {
+Runs read_result(const fs::path& folder) {
   const fs::path path = folder / "result.json";
   return parse_result(read_text(path, kLongestResult), path.string());
 }

@@ -20,6 +20,9 @@ class HeldSignals {
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
+  /// SimulationError if one waits, so that long work ends and what it made is removed.
+  static void check();
+
  private:
   sigset_t before_ = {};
 };
@@ -41,8 +44,8 @@ class ResultFolder {
   ResultFolder(const ResultFolder&) = delete;
   ResultFolder& operator=(const ResultFolder&) = delete;
 
-  /// Makes the temporary neighbour. From here (of a schedule, which is simulated meanwhile, from
-  /// commit()) to the end of this object signals wait, so that none leaves the neighbour behind.
+  /// Makes the temporary neighbour. From here to the end of this object signals wait, so that none
+  /// leaves the neighbour behind; they come while children work.
   void begin();
 
   /// Writes a file into it; SimulationError if the disk refuses.
@@ -79,6 +82,6 @@ bool is_result(const std::filesystem::path& folder);
 ResultHeader read_header(const std::filesystem::path& folder);
 
 /// Reads the runs of a result folder; RequestError if it is not one.
-std::vector<RunRecord> read_result(const std::filesystem::path& folder);
+Runs read_result(const std::filesystem::path& folder);
 
 }  // namespace lacuna

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "sim/base/error.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/result/result_answer.hpp"
 #include "sim/driver/result/result_fields.hpp"
 #include "sim/driver/result/result_size.hpp"
@@ -324,21 +325,21 @@ auto read_json(const std::string& text, const std::string& path, const Take& tak
   try {
     const Json json = Json::parse(text);
     if (json.at("format") != kResultFormat) {
-      throw RequestError(fmt::format("{}: is not of the format '{}'", path, kResultFormat));
+      throw refused("{}: is not of the format '{}'", path, kResultFormat);
     }
     return take_from(json);
   } catch (const nlohmann::json::exception& error) {
     // after "[json.exception.parse_error.101] "
     const std::string said = error.what();
     const std::size_t end = said.find("] ");
-    throw RequestError(fmt::format("{}: is not a result of Lacuna: {}", path,
-                                   end == std::string::npos ? said : said.substr(end + 2)));
+    throw refused("{}: is not a result of Lacuna: {}", path,
+                  end == std::string::npos ? said : said.substr(end + 2));
   }
 }
 
 }  // namespace
 
-std::string result_text(const ResultHeader& header, const std::vector<RunRecord>& records) {
+std::string result_text(const ResultHeader& header, const Runs& records) {
   Json json = Json::object();
   json["format"] = kResultFormat;  // first: a folder is known by it
   json["version"] = header.version;
@@ -383,9 +384,9 @@ ResultHeader parse_header(const std::string& text, const std::string& path) {
   });
 }
 
-std::vector<RunRecord> parse_result(const std::string& text, const std::string& path) {
+Runs parse_result(const std::string& text, const std::string& path) {
   return read_json(text, path, [](const Json& json) {
-    std::vector<RunRecord> records;
+    Runs records;
     for (const Json& run : json.at("runs")) {
       records.push_back(read<RunRecord>(run, kRecordFields));
       for (std::size_t i = 0; i < records.back().ops.size(); ++i) {
@@ -420,8 +421,9 @@ Json table_json(const NamedTable& table) {
 
 }  // namespace
 
-std::string summary_json(const std::vector<RunRecord>& records, bool explain,
-                         const std::vector<NamedTable>& tables) {
+std::string rows_json(const NamedTable& table) { return table_json(table).dump(1) + '\n'; }
+
+std::string summary_json(const Runs& records, bool explain, const std::vector<NamedTable>& tables) {
   Json rows = Json::array();
   for (const RunRecord& record : records) {
     for (const OpRecord& op : record.ops) {
@@ -465,7 +467,7 @@ RunRecord decode_record(const std::string& bytes) {
   return record;
 }
 
-std::string host_text(const std::vector<std::pair<std::string, std::string>>& facts) {
+std::string host_text(const Pairs& facts) {
   Json json = Json::object();
   for (const auto& [key, value] : facts) json[key] = value;
   return json.dump(1) + '\n';

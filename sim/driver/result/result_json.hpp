@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/pattern_spec.hpp"
 #include "sim/report/tables/summary.hpp"
 
 namespace lacuna {
@@ -16,22 +17,22 @@ struct ResultHeader {
   std::string version;
   std::vector<std::string> command;  // that makes the result again
   std::string workload;
-  std::string workload_path;                               // empty if it came from options
-  std::vector<std::pair<std::string, std::string>> files;  // read, with their SHA-256
-  bool interrupted = false;  // as read; what is written says it if a run of it is
+  std::string workload_path;  // empty if it came from options
+  Pairs files;                // read, with their SHA-256
+  bool interrupted = false;   // as read; what is written says it if a run of it is
 };
 
 /// What result.json begins with; a folder whose result.json does not is not ours.
 inline constexpr const char* kResultFormat = "lacuna-result 1";
 
 /// The text of result.json.
-std::string result_text(const ResultHeader& header, const std::vector<RunRecord>& records);
+std::string result_text(const ResultHeader& header, const Runs& records);
 
 /// The same of runs of language models, whose reports are a JSON array; whether all are exact.
 std::string models_text(const ResultHeader& header, const std::string& models_json, bool exact);
 
 /// The runs of a result.json; RequestError, naming `path`, if it is not one.
-std::vector<RunRecord> parse_result(const std::string& text, const std::string& path);
+Runs parse_result(const std::string& text, const std::string& path);
 
 /// What a result.json says beside its runs, likewise.
 ResultHeader parse_header(const std::string& text, const std::string& path);
@@ -49,10 +50,13 @@ struct NamedTable {
   }
 };
 
+/// Its rows as a JSON array, an object each.
+std::string rows_json(const NamedTable& table);
+
 /// The rows of summary.csv as a JSON array, an object each. With `explain` operations have their
 /// explanation as a further member; TOTAL says why, if that was asked for. `tables` are members of
 /// the last row, by name.
-std::string summary_json(const std::vector<RunRecord>& records, bool explain = false,
+std::string summary_json(const Runs& records, bool explain = false,
                          const std::vector<NamedTable>& tables = {});
 
 /// A record, events included, as bytes for another process, and back without loss.
@@ -60,6 +64,6 @@ std::string encode_record(const RunRecord& record);
 RunRecord decode_record(const std::string& bytes);
 
 /// What host.json says, in order; numbers are given as text.
-std::string host_text(const std::vector<std::pair<std::string, std::string>>& facts);
+std::string host_text(const Pairs& facts);
 
 }  // namespace lacuna

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/replaced.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/result/result_folder.hpp"
@@ -70,7 +70,7 @@ class Database {
 
  private:
   [[noreturn]] void refuse() const {
-    throw RequestError(fmt::format("--sqlite: '{}': {}", file_, sqlite3_errmsg(handle_.get())));
+    throw refused("--sqlite: '{}': {}", file_, sqlite3_errmsg(handle_.get()));
   }
 
   std::string file_;

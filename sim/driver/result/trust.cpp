@@ -154,7 +154,7 @@ const TrustErrors* Trust::find(const std::string& machine, const std::string& fa
   return found == nullptr ? nullptr : &found->errors;
 }
 
-void add_trust(std::vector<RunRecord>& records, const Trust& trust) {
+void add_trust(Runs& records, const Trust& trust) {
   Presets presets;
   for (RunRecord& run : records) {
     const MachineKind* const kind = known_kind(run.kind);
@@ -174,7 +174,7 @@ void add_trust(std::vector<RunRecord>& records, const Trust& trust) {
   }
 }
 
-std::string trust_notes(const std::vector<RunRecord>& records) {
+std::string trust_notes(const Runs& records) {
   std::set<std::string> said;
   std::string text;
   for (const RunRecord& run : records) {

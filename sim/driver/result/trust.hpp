@@ -36,9 +36,9 @@ class Trust {
 /// Gives the rows of `records` that are of a measured family the interval in which nine of ten such
 /// kernels lie. It is of their time, or of their speed-up if ratios were measured. Or it says that
 /// none is known. To be called when all else is in the records.
-void add_trust(std::vector<RunRecord>& records, const Trust& trust);
+void add_trust(Runs& records, const Trust& trust);
 
 /// The lines below a table: whose errors its intervals are; empty if it has none.
-std::string trust_notes(const std::vector<RunRecord>& records);
+std::string trust_notes(const Runs& records);
 
 }  // namespace lacuna

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "sim/base/contains.hpp"
-#include "sim/base/error.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/files/config_table.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/run/machine_table.hpp"
@@ -30,7 +30,7 @@ Areas::Areas(const std::filesystem::path& folder) {
   for (std::size_t row = 0; row < table.size(); ++row) {
     const std::string& use = table.text(row, "use");
     if (use != "scale" && use != "check") {
-      throw RequestError(fmt::format("{}: use = '{}'; allowed: scale, check", chips.string(), use));
+      throw refused("{}: use = '{}'; allowed: scale, check", chips.string(), use);
     }
     published_.push_back({table.text(row, "chip"), use == "scale", table.number(row, "mm2"),
                           table.text(row, "source")});

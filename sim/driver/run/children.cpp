@@ -44,6 +44,14 @@ void note_interrupt(int /*signal*/) {
   _exit(1);
 }
 
+/// The mask of this process, but without interrupts.
+sigset_t heard_signals() {
+  sigset_t mask = {};
+  sigprocmask(SIG_SETMASK, nullptr, &mask);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigdelset(&mask, signal);
+  return mask;
+}
+
 /// While it lives, interrupts come to note_interrupt().
 class Handler {
  public:
@@ -146,6 +154,8 @@ class Children {
     if (getppid() != parent_) _exit(0);  // it died before that
     may_end = 0;
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
+    const sigset_t heard = heard_signals();
+    sigprocmask(SIG_SETMASK, &heard, nullptr);
     close(ends[0]);
     const int out = ends[1];
     listen_to_shares([out](double share) { send(out, Tag::share, fmt::format("{}", share)); });
@@ -157,11 +167,12 @@ class Children {
 
   /// Waits until a child says something or ends, or for as long as progress may be silent.
   void listen() {
-    constexpr int kMilliseconds = 500;
+    constexpr timespec kMost = {0, 500'000'000};
+    const sigset_t mask = heard_signals();  // who writes a folder holds them but here
     std::vector<pollfd> waiting;
     for (const Child& child : children_) waiting.push_back({child.pipe, POLLIN, 0});
     listens = 1;
-    const int heard = interrupted != 0 ? -1 : poll(waiting.data(), waiting.size(), kMilliseconds);
+    const int heard = interrupted != 0 ? -1 : ppoll(waiting.data(), waiting.size(), &kMost, &mask);
     if (heard == 0) progress_.wait();
     for (std::size_t i = heard > 0 ? children_.size() : 0; i-- > 0;) {
       if (waiting[i].revents != 0 && !receive(children_[i])) {

@@ -81,7 +81,7 @@ struct DenseRows {
   }
 };
 
-void collect_dense(const std::vector<RunRecord>& records, DenseRows& dense) {
+void collect_dense(const Runs& records, DenseRows& dense) {
   for (const RunRecord& run : records) {
     const std::string machine = machine_key(run);
     const bool throughout = all_dense(run);
@@ -407,7 +407,7 @@ LayerOp dense_form(const LayerOp& op) {
   return dense;
 }
 
-void compare_with_dense(std::vector<RunRecord>& records, const std::vector<RunRecord>& extra) {
+void compare_with_dense(Runs& records, const Runs& extra) {
   DenseRows dense;
   collect_dense(records, dense);
   collect_dense(extra, dense);

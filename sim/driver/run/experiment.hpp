@@ -103,7 +103,7 @@ void add_varying(RunRecord& record, const Point& point);
 /// and residency that is asked for. The same row of the same workload, dense throughout, comes
 /// first; then, of a dense row, it itself; then any of the shape. A row without such a partner, and
 /// a total with such a row, stays as it is.
-void compare_with_dense(std::vector<RunRecord>& records, const std::vector<RunRecord>& extra);
+void compare_with_dense(Runs& records, const Runs& extra);
 
 /// The dense workloads that compare_with_dense() would miss, each once for each machine: whole, as
 /// rows share a chip and get operands from each other. Their run numbers follow those of `points`.

@@ -12,6 +12,7 @@
 #include "sim/base/idealisation.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 #include "sim/machines/system/store_system.hpp"
@@ -98,20 +99,20 @@ namespace {
 
 /// No machine is described by what hardware does not have.
 [[noreturn]] void refuse_idealisation(const Setting& setting) {
-  throw RequestError(
-      fmt::format("{}: '{} = {}' takes a cost away that all hardware has, and no machine is "
-                  "described so; a run may have it: --set {}={}",
-                  setting.origin, setting.path, setting.value, setting.path, setting.value));
+  throw refused(
+      "{}: '{} = {}' takes a cost away that all hardware has, and no machine is "
+      "described so; a run may have it: --set {}={}",
+      setting.origin, setting.path, setting.value, setting.path, setting.value);
 }
 
 /// A system of chips that share a store; one whose chips are joined by links is no machine.
 std::unique_ptr<Machine> make_store_system(const MachineTable& table, const Preset& preset,
                                            const std::string& label) {
   if (network_of(preset) != kTreeNetwork) {
-    throw RequestError(fmt::format(
+    throw refused(
         "'{}' is a system of chips joined by links, and no machine that has rows of its own: it "
         "stands alone or with others like it, with --trace or --system-config",
-        preset.name));
+        preset.name);
   }
   auto system =
       std::make_unique<StoreSystem>(label.empty() ? preset.name : label,
@@ -136,8 +137,8 @@ std::unique_ptr<Machine> make_machine(const MachineTable& table, const std::stri
   if (row == nullptr) {
     std::vector<std::string> kinds;
     for (const MachineKind& kind : table) kinds.emplace_back(kind.kind);
-    throw RequestError(fmt::format("{}: machine = '{}' is not one of {}", preset.name, preset.kind,
-                                   fmt::join(kinds, ", ")));
+    throw refused("{}: machine = '{}' is not one of {}", preset.name, preset.kind,
+                  fmt::join(kinds, ", "));
   }
   std::unique_ptr<Machine> machine = row->make(label.empty() ? preset.name : label);
   for (const Setting& setting : preset.settings) {
@@ -164,11 +165,11 @@ void check_last_name(const std::vector<std::unique_ptr<Machine>>& machines,
   for (std::size_t i = 0; i + 1 < machines.size(); ++i) {
     if (machines[i]->name() != machines.back()->name()) continue;
     const std::string& other = names[i];
-    if (other == name) throw RequestError(fmt::format("--machine '{}' is given twice", name));
-    throw RequestError(fmt::format(
+    if (other == name) throw refused("--machine '{}' is given twice", name);
+    throw refused(
         "--machine: '{}' and '{}' are both called '{}', and results could not tell them apart; "
         "rename a file",
-        other, name, machines.back()->name()));
+        other, name, machines.back()->name());
   }
 }
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/split.hpp"
 
 namespace lacuna {
@@ -384,14 +384,14 @@ void check_needs(const Options& options) {
       return find_option("--" + other)->is_given(options);
     });
     if (met) continue;
-    throw RequestError(fmt::format("{}: needs --{}", each.dashed(), fmt::join(others, " or --")));
+    throw refused("{}: needs --{}", each.dashed(), fmt::join(others, " or --"));
   }
 }
 
 void refuse_others(const Options& options, Request request, const std::string& why) {
   for (const OptionDeclaration& each : option_table()) {
     if ((each.requests & request) != 0 || !each.is_given(options)) continue;
-    throw RequestError(fmt::format(why, each.dashed()));
+    throw refused(why, each.dashed());
   }
 }
 

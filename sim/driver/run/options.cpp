@@ -7,10 +7,10 @@
 #include <system_error>
 
 #include "sim/base/contains.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/parsed_number.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/replaced.hpp"
 
 namespace lacuna {
@@ -19,17 +19,16 @@ std::string check_word(const std::string& option, const std::string& found,
                        const std::vector<std::string>& allowed) {
   if (contains(allowed, found)) return found;
   const std::string meant = nearest(found, allowed);
-  throw RequestError(fmt::format("{}: found '{}'; allowed: {}{}", option, found,
-                                 fmt::join(allowed, ", "),
-                                 meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+  throw refused("{}: found '{}'; allowed: {}{}", option, found, fmt::join(allowed, ", "),
+                meant.empty() ? "" : "; did you mean '" + meant + "'?");
 }
 
 std::uint64_t check_count(const std::string& option, const std::string& found, std::uint64_t least,
                           std::uint64_t most) {
   const auto value = parsed_number<std::uint64_t>(found);
   if (value && *value >= least && *value <= most) return *value;
-  throw RequestError(fmt::format("{}: found '{}'; allowed: a whole number from {} to {}", option,
-                                 found, least, most));
+  throw refused("{}: found '{}'; allowed: a whole number from {} to {}", option, found, least,
+                most);
 }
 
 std::string shell_line(const std::vector<std::string>& arguments) {

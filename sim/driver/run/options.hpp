@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/pattern_spec.hpp"
+
 namespace lacuna {
 
 /// What `plot` was asked for, as it was written.
@@ -110,7 +112,7 @@ struct Options : PlotOptions {
   Text flop_convention;  // of trace show: a count of FLOP of another kind
 
   // of trace make and import: what their tables call keys, in the order given
-  std::vector<std::pair<std::string, std::string>> generator;
+  Pairs generator;
 
   // of validate
   Texts points;

@@ -15,6 +15,7 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/split.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
@@ -33,9 +34,8 @@ void check_number_of_workloads(const Options& options) {
   const int given = (options.trace ? 1 : 0) + (options.gemm ? 1 : 0) + (options.matrix ? 1 : 0) +
                     (options.program ? 1 : 0);
   if (given != 1) {
-    throw RequestError(
-        fmt::format("{} workload is given; give one of --trace, --gemm, --matrix and --program",
-                    given == 0 ? "no" : "more than one"));
+    throw refused("{} workload is given; give one of --trace, --gemm, --matrix and --program",
+                  given == 0 ? "no" : "more than one");
   }
   if (options.matrix && !options.n) {
     throw RequestError("--matrix: needs --n, the number of columns that it is multiplied with");
@@ -45,10 +45,10 @@ void check_number_of_workloads(const Options& options) {
                                          std::pair("--block", options.block.has_value()),
                                          std::pair("--nm", options.nm.has_value())}) {
       if (!is_given) continue;
-      throw RequestError(fmt::format(
+      throw refused(
           "{}: the matrix has a pattern of its own, which this would put another one in place of; "
           "if that is meant, say it with --pattern",
-          name));
+          name);
     }
   }
   if (options.n && !options.matrix) {
@@ -68,8 +68,8 @@ void set_x_pattern(const Options& options, LayerOp& op) {
   op.x_file.clear();
   const bool both = options.x_density && (!rest.empty() || name == "dense");
   if (both && *options.x_density != "1") {
-    throw RequestError(fmt::format("--x-pattern {} and --x-density {}: only one of them may say it",
-                                   text, *options.x_density));
+    throw refused("--x-pattern {} and --x-density {}: only one of them may say it", text,
+                  *options.x_density);
   }
   if (name == "dense") return;
   if (name == "file") {
@@ -79,7 +79,7 @@ void set_x_pattern(const Options& options, LayerOp& op) {
   }
   const std::string density = rest.empty() ? options.x_density.value_or("") : rest;
   if (density.empty()) {
-    throw RequestError(fmt::format("--x-pattern: {} needs a density, as in {}:0.1", name, name));
+    throw refused("--x-pattern: {} needs a density, as in {}:0.1", name, name);
   }
   op.x_density = parse_density(density, "--x-pattern");
 }
@@ -91,9 +91,8 @@ void refuse_pipe(const char* option, const std::string& path) {
       std::filesystem::is_directory(path, error)) {
     return;
   }
-  throw RequestError(
-      fmt::format("{}: found '{}', a pipe or device; allowed: a file, as it is read more than once",
-                  option, path));
+  throw refused("{}: found '{}', a pipe or device; allowed: a file, as it is read more than once",
+                option, path);
 }
 
 /// The one row of --program FILE[:NAME=VALUE].
@@ -107,8 +106,7 @@ WorkloadTrace program_workload(const std::string& text) {
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const std::size_t equals = parts[i].find('=');
     if (equals == std::string::npos || equals == 0) {
-      throw RequestError(
-          fmt::format("--program: found '{}'; allowed: FILE, FILE:NAME=VALUE, ...", text));
+      throw refused("--program: found '{}'; allowed: FILE, FILE:NAME=VALUE, ...", text);
     }
     op.args.emplace_back(parts[i].substr(0, equals), parts[i].substr(equals + 1));
   }
@@ -162,7 +160,7 @@ WorkloadTrace load_workload(const Options& options) {
   check_is_file(options);
   if (options.trace) {
     if (const std::string meant = meant_instead(*options.trace); !meant.empty()) {
-      throw RequestError(fmt::format("--trace: '{}' {}", *options.trace, meant));
+      throw refused("--trace: '{}' {}", *options.trace, meant);
     }
     return read_trace(*options.trace);
   }
@@ -185,9 +183,9 @@ bool wants_density(const std::string& text) {
 Options with_each_density(Options options) {
   const std::vector<std::string> densities = split(*options.density, ',');
   if (options.verb != "compare") {
-    throw RequestError(fmt::format(
+    throw refused(
         "--density: found '{}'; allowed: one number from 0 to 1; several are for lacuna compare",
-        *options.density));
+        *options.density);
   }
   std::vector<std::string> patterns;
   if (options.patterns.empty()) {
@@ -209,8 +207,8 @@ Options with_each_density(Options options) {
     }
   }
   if (patterns == options.patterns) {
-    throw RequestError(fmt::format("--density: found '{}', and none of the patterns takes one: {}",
-                                   *options.density, fmt::join(patterns, ", ")));
+    throw refused("--density: found '{}', and none of the patterns takes one: {}", *options.density,
+                  fmt::join(patterns, ", "));
   }
   options.patterns = patterns;
   options.density.reset();
@@ -241,7 +239,7 @@ std::vector<PatternChoice> pattern_choices(const Options& options) {
   for (std::size_t i = 0; i < choices.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (choices[i].label != choices[j].label) continue;
-      throw RequestError(fmt::format("--pattern: '{}' is given twice", choices[i].label));
+      throw refused("--pattern: '{}' is given twice", choices[i].label);
     }
   }
   return choices;
@@ -255,8 +253,7 @@ void check_rows_take(const WorkloadTrace& workload, const Options& options) {
   const auto refuse = [](const char* option, const std::optional<std::string>& found,
                          const char* allowed) {
     if (!found || *found == "auto" || *found == "dense") return;
-    throw RequestError(
-        fmt::format("{}: error E208: found '{}'; allowed: {}", option, *found, allowed));
+    throw refused("{}: error E208: found '{}'; allowed: {}", option, *found, allowed);
   };
   const bool weights = any([](const LayerOp& op) { return has_weights(op); });
   if (!weights) {

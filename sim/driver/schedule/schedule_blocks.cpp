@@ -20,7 +20,7 @@ namespace lacuna {
 namespace {
 
 /// The loss of a dense model with about `flop` FLOP for a sequence, as the source interpolates it.
-std::optional<double> dense_loss_at(const std::vector<ValidationPoint>& points, double flop) {
+std::optional<double> dense_loss_at(const ValidationPoints& points, double flop) {
   const std::string mark = "dense interpolated to ";
   for (const ValidationPoint& point : points) {
     if (point.metric != "MLM_loss" || !starts_with(point.workload, mark)) continue;
@@ -43,7 +43,7 @@ std::string optional_number(const std::optional<double>& value) {
 
 void add_published_losses(const std::string& model, double density,
                           std::vector<BlockOutcome>& outcomes) {
-  std::vector<ValidationPoint> points;
+  ValidationPoints points;
   for (const auto& file : shipped_validation_points()) {
     for (ValidationPoint& point : read_validation_points(file)) {
       if (point.metric == "MLM_loss") points.push_back(std::move(point));
@@ -82,7 +82,7 @@ std::string blocks_table(const std::vector<BlockOutcome>& outcomes) {
   return "\nBy block; losses are published and not simulated\n\n" + table.text();
 }
 
-std::vector<Figure> blocks_figures(const std::vector<BlockOutcome>& outcomes) {
+Figures blocks_figures(const std::vector<BlockOutcome>& outcomes) {
   const bool any = any_of(outcomes, [](const BlockOutcome& each) { return each.loss.has_value(); });
   if (!any) return {};
   Chart chart;
@@ -111,9 +111,8 @@ std::vector<Figure> blocks_figures(const std::vector<BlockOutcome>& outcomes) {
   }
   std::string rows;
   for (const BlockOutcome& outcome : outcomes) {
-    std::vector<std::string> cells = {fmt::format("{}", outcome.block),
-                                      optional_number(outcome.loss),
-                                      relative(outcome.flop, outcome.dense_flop)};
+    std::vector<std::string> cells = as_cells(outcome.block, optional_number(outcome.loss),
+                                              relative(outcome.flop, outcome.dense_flop));
     for (const MachineTotals& machine : outcome.machines) {
       cells.push_back(machine.whole ? relative(machine.seconds, machine.dense_seconds) : "");
       cells.push_back(machine.whole ? relative(machine.joules, machine.dense_joules) : "");

@@ -41,6 +41,6 @@ std::string blocks_table(const std::vector<BlockOutcome>& outcomes);
 
 /// Published loss against what a step costs, dense being 1: in FLOP, and in simulated time and
 /// energy of each machine. None where nothing was published.
-std::vector<Figure> blocks_figures(const std::vector<BlockOutcome>& outcomes);
+Figures blocks_figures(const std::vector<BlockOutcome>& outcomes);
 
 }  // namespace lacuna

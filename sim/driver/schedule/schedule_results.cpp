@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_stacked.hpp"
 #include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
@@ -15,8 +16,6 @@
 
 namespace lacuna {
 namespace {
-
-std::string number(double value) { return fmt::format("{}", value); }
 
 std::optional<double> bytes_of(const SummaryRow& row) {
   if (!row.sram_read_bytes || !row.sram_write_bytes) return std::nullopt;
@@ -57,7 +56,7 @@ double SampleRow::exposed_s() const {
   return gradient_s + std::max(0.0, std::max(convert, transfer) - hides);
 }
 
-std::optional<double> SampleRow::step_s() const {
+std::optional<double> SampleRow::step_time() const {
   if (!total.time_s || point->steps == 0) return total.time_s;
   const double share = static_cast<double>(point->updates) / static_cast<double>(point->steps);
   return *total.time_s + exposed_s() * share;
@@ -111,7 +110,7 @@ std::string results_csv(const std::vector<SampleRow>& rows) {
   std::string csv = csv_line({"machine", "update", "steps", "density", "imbalance_16x16", "cycles",
                               "time_s", "useful_tflops", "energy_j", "sram_bytes", "fabric_bytes",
                               "io_bytes", "propagation_steps", "updates", "update_convert_ns",
-                              "update_transfer_ns", "update_exposed_s", "step_s", "status"});
+                              "update_transfer_ns", "update_exposed_s", "step_time", "status"});
   for (const SampleRow& row : rows) {
     const auto cost = [&](std::uint64_t UpdateCost::*member) {
       return row.update ? std::optional(*row.update.*member) : std::nullopt;
@@ -121,7 +120,7 @@ std::string results_csv(const std::vector<SampleRow>& rows) {
                    row.total.useful_tflops, joules_of(row.total), bytes_of(row.total),
                    row.total.fabric_bytes, row.total.io_bytes, row.propagation, row.point->updates,
                    cost(&UpdateCost::convert_ns), cost(&UpdateCost::transfer_ns), row.exposed_s(),
-                   row.step_s(), status_name(row.total.status));
+                   row.step_time(), status_name(row.total.status));
   }
   return csv;
 }
@@ -130,7 +129,7 @@ Figure time_figure(const std::vector<SampleRow>& rows) {
   const std::vector<std::string> machines = machines_of(rows);
   std::map<std::uint64_t, std::map<std::string, double>> times;
   for (const SampleRow& row : rows) {
-    if (row.total.time_s) times[row.point->phase.index][row.machine] = *row.step_s() * 1e6;
+    if (row.total.time_s) times[row.point->phase.index][row.machine] = *row.step_time() * 1e6;
   }
   Chart chart;
   chart.page.name = "step_time";
@@ -147,10 +146,10 @@ Figure time_figure(const std::vector<SampleRow>& rows) {
   }
   std::string lines;
   for (const auto& [update, by_machine] : times) {
-    std::vector<std::string> cells = {fmt::format("{}", update)};
+    std::vector<std::string> cells = as_cells(update);
     for (const std::string& machine : machines) {
       const auto found = by_machine.find(machine);
-      cells.push_back(found == by_machine.end() ? "" : number(found->second));
+      cells.push_back(found == by_machine.end() ? "" : cell_text(found->second));
     }
     lines += csv_line(cells);
   }
@@ -177,7 +176,7 @@ std::string results_table(const std::vector<SampleRow>& rows) {
             ? four_digits(static_cast<double>(row.update->convert_ns + row.update->transfer_ns) *
                           1e-3)
             : "",
-        four_digits(row.exposed_s() * 1e6), number_cell(row.step_s(), 1e6),
+        four_digits(row.exposed_s() * 1e6), number_cell(row.step_time(), 1e6),
         row.total.status == Status::ok ? "" : status_name(row.total.status)));
   }
   return table.text();
@@ -204,8 +203,8 @@ Figure rounds_figure(const std::vector<SchedulePoint>& points, double dense_flop
   }
   std::string lines;
   for (const SchedulePoint& point : points) {
-    std::vector<std::string> cells = {fmt::format("{}", point.phase.index),
-                                      number(point.phase.density), number(point.flop / dense_flop)};
+    std::vector<std::string> cells =
+        as_cells(point.phase.index, point.phase.density, point.flop / dense_flop);
     for (std::size_t i = 0; i < machines.size(); ++i) {
       std::optional<double> cycles;
       std::optional<double> bytes;
@@ -214,17 +213,15 @@ Figure rounds_figure(const std::vector<SchedulePoint>& points, double dense_flop
         cycles = share(cycles_of(row.total), cycles_of(dense[i]));
         bytes = share(bytes_of(row.total), bytes_of(dense[i]));
       }
-      cells.push_back(cycles ? number(*cycles) : "");
-      cells.push_back(bytes ? number(*bytes) : "");
+      append(cells, as_cells(cycles, bytes));
     }
     lines += csv_line(cells);
   }
   return draw(chart, lines);
 }
 
-std::vector<Figure> phases_figure(const std::vector<SchedulePoint>& points, double dense_flop,
-                                  const std::vector<SampleRow>& rows,
-                                  const std::vector<SummaryRow>& dense) {
+Figures phases_figure(const std::vector<SchedulePoint>& points, double dense_flop,
+                      const std::vector<SampleRow>& rows, const std::vector<SummaryRow>& dense) {
   StackedFigure figure;
   figure.name = "phases";
   figure.title = {"Sparse pre-training and dense fine-tuning"};
@@ -265,7 +262,7 @@ std::vector<Figure> phases_figure(const std::vector<SchedulePoint>& points, doub
     bar(machines[i] + " time", machines[i], of(seconds), seconds(dense[i]));
     bar(machines[i] + " energy", machines[i], of(joules_of), joules_of(dense[i]));
   }
-  std::vector<Figure> figures;
+  Figures figures;
   add_stacked(figure, figures);
   return figures;
 }

@@ -34,7 +34,7 @@ struct SampleRow {
   double exposed_s() const;
 
   /// A step with its share of the updates; nothing if it did not run.
-  std::optional<double> step_s() const;
+  std::optional<double> step_time() const;
 };
 
 /// Nominal energy, where it is known.
@@ -61,8 +61,7 @@ Figure rounds_figure(const std::vector<SchedulePoint>& points, double dense_flop
 
 /// Of sparse pre-training and dense fine-tuning: FLOP, and time and energy of each machine. Both
 /// phases stand on top of each other, as shares of what all of it would take dense.
-std::vector<Figure> phases_figure(const std::vector<SchedulePoint>& points, double dense_flop,
-                                  const std::vector<SampleRow>& rows,
-                                  const std::vector<SummaryRow>& dense);
+Figures phases_figure(const std::vector<SchedulePoint>& points, double dense_flop,
+                      const std::vector<SampleRow>& rows, const std::vector<SummaryRow>& dense);
 
 }  // namespace lacuna

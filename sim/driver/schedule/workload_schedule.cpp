@@ -11,7 +11,9 @@
 #include "sim/base/counted.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/files/trace_file.hpp"
+#include "sim/driver/result/result_folder.hpp"
 #include "workloads/generate/settings.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/options.hpp"
@@ -28,9 +30,8 @@ ScheduleKind find_kind(const std::string& name) {
     names.emplace_back(row.name);
   }
   const std::string hint = nearest(name, names);
-  throw RequestError(fmt::format("there is no schedule '{}'; known: {}{}", name,
-                                 fmt::join(names, ", "),
-                                 hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));
+  throw refused("there is no schedule '{}'; known: {}{}", name, fmt::join(names, ", "),
+                hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint));
 }
 
 Decimal fraction(const Settings& settings, const std::string& key, Decimal otherwise) {
@@ -55,7 +56,7 @@ void check_kind(const Settings& settings, ScheduleKind kind) {
         names.emplace_back(row.name);
       }
     }
-    throw RequestError(fmt::format("--{}: goes with {} alone", key, fmt::join(names, " and ")));
+    throw refused("--{}: goes with {} alone", key, fmt::join(names, " and "));
   }
 }
 
@@ -204,9 +205,8 @@ ScheduleRequest read_schedule(const std::string& kind, const Pairs& pairs, std::
   request.options.first_density = fraction(settings, "first-density", {3, 1});
   if (request.options.kind == ScheduleKind::gradual &&
       request.options.first_density.value() < request.options.density.value()) {
-    throw RequestError(fmt::format("--first-density: found {}; allowed: at least the density, {}",
-                                   request.options.first_density.text(),
-                                   request.options.density.text()));
+    throw refused("--first-density: found {}; allowed: at least the density, {}",
+                  request.options.first_density.text(), request.options.density.text());
   }
   request.options.ratio = fraction(settings, "ratio", {5, 1});
   request.options.fine_tuning = fraction(settings, "fine-tuning", {5, 2});
@@ -225,10 +225,9 @@ ScheduleRequest read_schedule(const std::string& kind, const Pairs& pairs, std::
   settings.integer("sequences", 1, request.sequences);
   settings.integer("tokens", 1, request.tokens);
   if (request.layers > request.model->layers || request.tokens > request.model->positions) {
-    throw RequestError(fmt::format("{}: found {} and {}; allowed: at most {} and {}",
-                                   request.model->name, counted(request.layers, "layer"),
-                                   counted(request.tokens, "token"), request.model->layers,
-                                   request.model->positions));
+    throw refused("{}: found {} and {}; allowed: at most {} and {}", request.model->name,
+                  counted(request.layers, "layer"), counted(request.tokens, "token"),
+                  request.model->layers, request.model->positions);
   }
   request.training = settings.choice("part", {"weights", "training"}, 0) == 1;
   return request;
@@ -263,6 +262,7 @@ std::vector<SchedulePoint> write_schedule(const ScheduleRequest& request, const 
   fs::create_directories(fs::path(folder) / "masks");
   walk_schedule(
       matrices, request.options, [&](const SchedulePhase& phase, const std::vector<Mask>& masks) {
+        HeldSignals::check();
         SchedulePoint point;
         point.phase = phase;
         point.imbalance = mean_imbalance(masks);
@@ -282,6 +282,7 @@ std::vector<SchedulePoint> write_schedule(const ScheduleRequest& request, const 
           std::vector<std::string> files;
           const bool all_kept = point.phase.density == 1;  // a program for dense weights runs it
           for (std::size_t i = 0; i < masks.size() && !all_kept; ++i) {
+            HeldSignals::check();
             files.push_back(
                 (fs::path(folder) / "masks" / fmt::format("{}.{}.smtx", name, matrices[i].name))
                     .string());

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/pattern_spec.hpp"
 #include "workloads/generate/model_shape.hpp"
 #include "workloads/generate/schedule.hpp"
 #include "workloads/trace/layer_op.hpp"

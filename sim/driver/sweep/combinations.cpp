@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/texts.hpp"
 
 namespace lacuna {
@@ -61,20 +61,20 @@ void for_each_combination(const SweepFile& file, std::size_t most,
   bool any = false;
   do {
     if (++combinations > most) {
-      throw RequestError(fmt::format("{}: more than {} combinations", file.path, most));
+      throw refused("{}: more than {} combinations", file.path, most);
     }
     Assignment assigned = assignment_of(file, step);
     if (!is_wanted(file, assigned)) continue;
     any = true;
     visit(std::move(assigned));
   } while (advance(file, step));
-  if (!any) throw RequestError(fmt::format("{}: no combination meets the conditions", file.path));
+  if (!any) throw refused("{}: no combination meets the conditions", file.path);
 }
 
 std::vector<std::string> varying_axes(const SweepFile& file) {
   std::vector<std::string> axes;
   for (const SweepAxis& axis : file.axes) {
-    if (axis.steps.size() > 1) axes.insert(axes.end(), axis.keys.begin(), axis.keys.end());
+    if (axis.steps.size() > 1) append(axes, axis.keys);
   }
   return axes;
 }
@@ -87,9 +87,8 @@ void refuse_said_twice(const SweepFile& file, const Options& options) {
     for (const SweepAxis& axis : file.axes) {
       const auto twice = std::find(axis.keys.begin(), axis.keys.end(), key);
       if (twice == axis.keys.end()) continue;
-      throw RequestError(
-          fmt::format("--{}: is given in {} too", key,
-                      axis.places[static_cast<std::size_t>(twice - axis.keys.begin())]));
+      throw refused("--{}: is given in {} too", key,
+                    axis.places[static_cast<std::size_t>(twice - axis.keys.begin())]);
     }
   }
 }

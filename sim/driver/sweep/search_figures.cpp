@@ -46,17 +46,10 @@ Figure convergence(const SearchOrder& order, const SearchCourse& course) {
   const AxisOfObjective axis = axis_of(order, course, 0);
   figure.y_label = axis.label;
   figure.x_at_values = false;
-  LineSeries best;
-  best.label = "best so far";
-  best.style = line_style(0);
-  LineSeries each;
-  each.label = "each point";
-  each.style = line_style(2);
+  LineSeries best{"best so far", line_style(0)};
+  LineSeries each{"each point", line_style(2)};
   each.joined = false;
-  LineSeries bound;
-  bound.label = "no point is below";
-  bound.reference = true;
-  bound.style = line_style(1);
+  LineSeries bound{"no point is below", line_style(1), true};
   const double least = order.least().front() * axis.factor;
   double lowest = 0;
   for (std::size_t i = 0; i < course.taken.size(); ++i) {
@@ -95,27 +88,21 @@ Figure front(const SearchOrder& order, const SearchCourse& course) {
     const std::vector<double>& value = order.points()[point].value;
     return exact_point(value[0] * across.factor, value[1] * up.factor);
   };
-  LineSeries all;
-  all.label = "simulated";
-  all.style = line_style(2);
+  LineSeries all{"simulated", line_style(2)};
   all.joined = false;
   for (const std::size_t point : course.taken) all.points.push_back(at(point));
   std::vector<std::size_t> best = order.front();
   sort_all(best, [&](std::size_t a, std::size_t b) {
     return order.points()[a].value < order.points()[b].value;
   });
-  LineSeries line;
-  line.label = "no point is better in both";
-  line.style = line_style(0);
+  LineSeries line{"no point is better in both", line_style(0)};
   for (const std::size_t point : best) line.points.push_back(at(point));
   figure.series = {all, line};
   // the ends, and points evenly between them
   const std::size_t named = std::min(best.size(), kNamed);
   for (std::size_t i = 0; i < named; ++i) {
     const std::size_t point = best[named == 1 ? 0 : i * (best.size() - 1) / (named - 1)];
-    LineSeries one;
-    one.label = name_of(course, point);
-    one.style = line_style(static_cast<unsigned>(3 + i));
+    LineSeries one{name_of(course, point), line_style(static_cast<unsigned>(3 + i))};
     one.points = {at(point)};
     figure.series.push_back(std::move(one));
   }
@@ -124,7 +111,7 @@ Figure front(const SearchOrder& order, const SearchCourse& course) {
 
 }  // namespace
 
-std::vector<Figure> search_figures(const SearchOrder& order, const SearchCourse& course) {
+Figures search_figures(const SearchOrder& order, const SearchCourse& course) {
   const auto above_zero = [&](std::size_t point) {
     const std::vector<double>& value = order.points()[point].value;
     return all_of(value, [](double each) { return each > 0; });

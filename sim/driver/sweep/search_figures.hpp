@@ -20,6 +20,6 @@ struct SearchCourse {
 /// With one objective: the best so far over what was simulated, above the lowest bound. With two:
 /// all simulated points and the front, the first of which are named. None if nothing was simulated,
 /// or values are not above 0.
-std::vector<Figure> search_figures(const SearchOrder& order, const SearchCourse& course);
+Figures search_figures(const SearchOrder& order, const SearchCourse& course);
 
 }  // namespace lacuna

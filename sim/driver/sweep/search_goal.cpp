@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "sim/base/contains.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 
 namespace lacuna {
 
@@ -17,9 +17,8 @@ SearchGoal::SearchGoal(const SearchWords& words, const std::vector<std::string>&
   for (const SearchWords::Word& each : words.minimise) {
     const std::optional<Objective> objective = objective_of(each.text);
     if (!objective || !contains(allowed, each.text)) {
-      throw RequestError(fmt::format("{}: minimise: found '{}'; allowed{}: {}{}", each.place,
-                                     each.text, of, fmt::join(allowed, ", "),
-                                     hint_of(each.text, allowed)));
+      throw refused("{}: minimise: found '{}'; allowed{}: {}{}", each.place, each.text, of,
+                    fmt::join(allowed, ", "), hint_of(each.text, allowed));
     }
     objectives_.push_back(*objective);
   }

@@ -13,6 +13,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
@@ -89,7 +90,7 @@ class Planner {
       const std::string path = parse_setting(text).path;
       const auto twice = unused_.find(path);
       if (twice == unused_.end()) continue;
-      throw RequestError(fmt::format("--set: '{}' is given in {} too", path, twice->second));
+      throw refused("--set: '{}' is given in {} too", path, twice->second);
     }
     refuse_said_twice(file_, options_);
   }
@@ -291,9 +292,8 @@ class Planner {
   void check_parameters_used() const {
     for (const auto& [path, place] : unused_) refuse_parameter(place, path);
     for (const auto& [word, place] : idle_) {
-      throw RequestError(fmt::format(
-          "{}: '{}' acts on no point: those there are of pattern dense, which takes none", place,
-          word));
+      throw refused("{}: '{}' acts on no point: those there are of pattern dense, which takes none",
+                    place, word);
     }
     for (const std::string& text : options_.settings) {
       if (used_options_.count(text) == 0) refuse_parameter("--set", parse_setting(text).path);
@@ -306,9 +306,8 @@ class Planner {
     for (const SweepAxis& axis : file_.axes) {
       const auto key = std::find(axis.keys.begin(), axis.keys.end(), "fold");
       if (key == axis.keys.end()) continue;
-      throw RequestError(
-          fmt::format("{}: 'fold' acts on wafers alone, and no machine here is one",
-                      axis.places[static_cast<std::size_t>(key - axis.keys.begin())]));
+      throw refused("{}: 'fold' acts on wafers alone, and no machine here is one",
+                    axis.places[static_cast<std::size_t>(key - axis.keys.begin())]);
     }
   }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/pattern_spec.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/run/options.hpp"
@@ -26,7 +27,7 @@ struct Sweep {
 
   /// What the experiment says, as names and values in the order of the file: two experiments of
   /// equal facts have equal results.
-  std::vector<std::pair<std::string, std::string>> facts;
+  Pairs facts;
 };
 
 /// Makes all points of `file`. `options` may fix more: --set, --engine, --fold, --seed, --values,

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "sim/base/contains.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/parsed_number.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 
 namespace lacuna {
 
@@ -66,10 +66,10 @@ class Parser {
   [[noreturn]] void refuse() const {
     const std::string found =
         next_ < tokens_.size() ? "'" + tokens_[next_] + "'" : std::string("its end");
-    throw RequestError(
-        fmt::format("{}: the condition '{}' is not understood at {}; allowed: comparisons (==, !=, "
-                    "<, <=, >, >=) of values, words and numbers, joined by and, or, not",
-                    place_, text_, found));
+    throw refused(
+        "{}: the condition '{}' is not understood at {}; allowed: comparisons (==, !=, "
+        "<, <=, >, >=) of values, words and numbers, joined by and, or, not",
+        place_, text_, found);
   }
 
   bool take(std::string_view token) {
@@ -119,7 +119,7 @@ struct Evaluation {
   const std::string& place;
 
   [[noreturn]] void refuse(const std::string& why) const {
-    throw RequestError(fmt::format("{}: the condition '{}' {}", place, text, why));
+    throw refused("{}: the condition '{}' {}", place, text, why);
   }
 
   std::string value(const Node& node) const {

@@ -9,10 +9,10 @@
 #include <optional>
 
 #include "sim/base/contains.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/parsed_number.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/files/yaml_file.hpp"
 #include "sim/driver/run/option_table.hpp"
 #include "sim/driver/sweep/search_order.hpp"
@@ -43,7 +43,7 @@ class Reader : YamlFile {
   }
 
   SweepFile read() {
-    read_map(load(kLongest, "'machine: ...' and 'grid: ...'"), Keys::top, "");
+    read_map(load(kLongest, "'machine: ...', and 'grid: ...' or 'space: ...'"), Keys::top, "");
     return std::move(file_);
   }
 
@@ -72,13 +72,13 @@ class Reader : YamlFile {
     if (name == "where") return read_where(value);
     std::vector<std::string> known = experiment_words(kOfRows);
     const std::vector<std::string> of_model = experiment_words(kOfModel);
-    known.insert(known.end(), of_model.begin(), of_model.end());
+    append(known, of_model);
     // NAME:WORD is of one machine
     const std::size_t colon = name.find(':');
     const bool of_one = colon != std::string::npos && contains(of_model, name.substr(colon + 1));
     if (of_one || contains(known, name)) return add_axis(name, key, value);
     known.insert(known.end(), {"set", "grid", "zip", "where"});
-    if (searched_) known.insert(known.end(), search_words().begin(), search_words().end());
+    if (searched_) append(known, search_words());
     refuse(
         key.Mark(),
         fmt::format("there is no '{}' here; allowed: {}, and parameters under set, grid or zip{}",
@@ -288,8 +288,8 @@ SweepFile read_sweep(const std::string& path) { return Reader(path, false).read(
 SweepFile read_search(const std::string& path) {
   SweepFile file = Reader(path, true).read();
   if (file.search.minimise.empty()) {
-    throw RequestError(fmt::format("{}: says not what is best; allowed: minimise: {}", path,
-                                   fmt::join(objective_words(), ", ")));
+    throw refused("{}: says not what is best; allowed: minimise: {}", path,
+                  fmt::join(objective_words(), ", "));
   }
   return file;
 }

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "sim/base/error.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/texts.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/result/result_describe.hpp"
@@ -58,10 +58,10 @@ SystemRecord ChipSystem::run(SystemJob job, const SystemWishes& wishes) const {
 
 std::string ChipSystem::fit(const SystemJob& job, bool markdown) const {
   if (!tree_) return fit_text(TrainingJob(job, linked_), markdown);
-  throw RequestError(fmt::format(
+  throw refused(
       "describe fit lays a model out over chips joined by links; each chip of {} does the whole "
       "model, and lacuna run says what that needs",
-      name()));
+      name());
 }
 
 bool is_tree_system(const std::string& name) { return is_system(name) && !is_linked_system(name); }

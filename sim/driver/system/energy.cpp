@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "sim/base/error.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/run/area.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -64,8 +64,7 @@ std::string not_counted(const std::vector<StandingPower>& all) {
 double number_of(const Machine& chip, const char* path) {
   const ParamBase* const parameter = chip.parameters().find(path);
   if (parameter == nullptr) {
-    throw RequestError(fmt::format("{}: a chip of a system needs the parameter {}; IPUs have it",
-                                   chip.name(), path));
+    throw refused("{}: a chip of a system needs the parameter {}; IPUs have it", chip.name(), path);
   }
   return std::stod(parameter->value_text());
 }

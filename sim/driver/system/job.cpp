@@ -15,6 +15,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/texts.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
@@ -56,11 +57,11 @@ class JobChips : public SystemChips {
     }
     const bool trains = job.training.rows.value().empty();
     if (trains && chip().kind() != std::string("ipu")) {
-      throw RequestError(
-          fmt::format("{}: found chip = '{}'; a model is trained on an IPU, such as gc200 or bow; "
-                      "rows of a trace "
-                      "run on any machine",
-                      job.system.name, job.system.params.chip.value()));
+      throw refused(
+          "{}: found chip = '{}'; a model is trained on an IPU, such as gc200 or bow; "
+          "rows of a trace "
+          "run on any machine",
+          job.system.name, job.system.params.chip.value());
     }
   }
 
@@ -81,20 +82,19 @@ void check_name(const Setting& setting) {
     try {
       find_model_shape(setting.value);
     } catch (const RequestError& error) {
-      throw RequestError(fmt::format("{} ({})", error.what(), setting.origin));
+      throw refused("{} ({})", error.what(), setting.origin);
     }
   } else if (setting.path == "system" && !is_system(setting.value)) {
-    throw RequestError(fmt::format("system: {} ({})", no_system(setting.value), setting.origin));
+    throw refused("system: {} ({})", no_system(setting.value), setting.origin);
   }
 }
 
 void check_chips(const TrainingJob& job) {
   const std::uint64_t needed = job.training.chips();
   if (needed <= job.system.params.chips()) return;
-  throw RequestError(
-      fmt::format("{}: tensor x pipeline x replicas = {} x {} x {} = {} chips; it has {}",
-                  job.system.name, job.training.tensor.value(), job.training.pipeline.value(),
-                  job.training.replicas.value(), needed, job.system.params.chips()));
+  throw refused("{}: tensor x pipeline x replicas = {} x {} x {} = {} chips; it has {}",
+                job.system.name, job.training.tensor.value(), job.training.pipeline.value(),
+                job.training.replicas.value(), needed, job.system.params.chips());
 }
 
 }  // namespace
@@ -332,11 +332,11 @@ TrainingResult run_rows(const TrainingJob& job) {
   const JobChips chips(job);
   const Machine& chip = chips.of(0);
   if (chip.kind() != std::string("ipu") && !job.system.own_barrier) {
-    throw RequestError(fmt::format(
+    throw refused(
         "{}: {} = {} is the barrier of the tiles of an IPU; say how long all cores of {} take to "
         "meet, which is not published: --set {}=NS",
         job.system.name, kBarrierOfTiles, job.system.params.sync.chip_ns.value(),
-        job.system.params.chip.value(), kBarrierOfTiles));
+        job.system.params.chip.value(), kBarrierOfTiles);
   }
   TrainingResult result;
   result.clock_ghz = chips.number("clock");

@@ -137,9 +137,8 @@ NamedTable memory_table(const std::vector<MemoryAccount>& accounts) {
   table.columns.insert(table.columns.end(), {"total", "capacity"});
   for (const MemoryAccount& account : accounts) {
     std::vector<std::string>& cells = table.row(account.phase, name_of(account));
-    for (const std::uint64_t bytes : account.use.bytes) cells.push_back(fmt::format("{}", bytes));
-    cells.push_back(fmt::format("{}", account.use.total()));
-    cells.push_back(fmt::format("{}", account.capacity));
+    for (const std::uint64_t bytes : account.use.bytes) cells.push_back(cell_text(bytes));
+    append(cells, as_cells(account.use.total(), account.capacity));
   }
   return table;
 }
@@ -225,8 +224,8 @@ std::vector<NamedTable> tables_of(const SystemRecord& record) {
   return tables;
 }
 
-std::vector<std::pair<std::string, std::string>> files_of(const SystemRecord& record) {
-  std::vector<std::pair<std::string, std::string>> files;
+Pairs files_of(const SystemRecord& record) {
+  Pairs files;
   for (const NamedTable& table : tables_of(record)) {
     files.emplace_back(table.name + ".csv", csv_of(table));
   }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/pattern_spec.hpp"
 #include "models/system/ledger.hpp"
 #include "sim/base/cycle.hpp"
 #include "sim/driver/result/quantity_screen.hpp"
@@ -123,10 +124,10 @@ std::string text_of(const SystemRecord& record);
 std::vector<NamedTable> tables_of(const SystemRecord& record);
 
 /// Files of a result folder, by name: the tables, timeline.json.
-std::vector<std::pair<std::string, std::string>> files_of(const SystemRecord& record);
+Pairs files_of(const SystemRecord& record);
 
 /// Spans of time and memory below them, where the time of chips goes, memory at its fullest.
-std::vector<Figure> figures_of(const SystemRecord& record);
+Figures figures_of(const SystemRecord& record);
 
 /// What a page has of it, in the form of pack(); of a step that was to be viewed.
 std::string page_of(const SystemRecord& record, const std::string& title);

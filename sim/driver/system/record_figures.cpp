@@ -85,7 +85,7 @@ Figure time_figure(const SystemRecord& record) {
     }
     figure.bars.push_back(std::move(bar));
   }
-  std::vector<Figure> figures;
+  Figures figures;
   add_stacked(figure, figures);
   return figures.front();
 }
@@ -111,15 +111,15 @@ Figure memory_figure(const SystemRecord& record) {
                                            static_cast<double>(account.capacity));
     figure.bars.push_back(std::move(bar));
   }
-  std::vector<Figure> figures;
+  Figures figures;
   add_stacked(figure, figures);
   return figures.front();
 }
 
 }  // namespace
 
-std::vector<Figure> figures_of(const SystemRecord& record) {
-  std::vector<Figure> figures = {span_figure(record)};
+Figures figures_of(const SystemRecord& record) {
+  Figures figures = {span_figure(record)};
   if (!record.spans.levels.empty()) figures.push_back(levels_figure(record));
   figures.push_back(time_figure(record));
   if (!record.memory.empty()) figures.push_back(memory_figure(record));

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/base/error.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/text_table.hpp"
@@ -15,16 +15,15 @@ using system::TrainingParams;
 TrainingParams spread_over(const TrainingParams& training, unsigned chips) {
   const unsigned replica = training.tensor * training.pipeline;
   if (replica > chips) {
-    throw RequestError(fmt::format("a replica of {} x {} = {} chips does not fit a system of {}",
-                                   training.tensor.value(), training.pipeline.value(), replica,
-                                   chips));
+    throw refused("a replica of {} x {} = {} chips does not fit a system of {}",
+                  training.tensor.value(), training.pipeline.value(), replica, chips);
   }
   TrainingParams spread = training;
   spread.replicas = chips / replica;
   const std::uint64_t batches = std::uint64_t{training.accumulation} * training.replicas;
   if (batches % spread.replicas != 0) {
-    throw RequestError(fmt::format("{} micro-batches do not come out even over {} replicas",
-                                   batches, spread.replicas.value()));
+    throw refused("{} micro-batches do not come out even over {} replicas", batches,
+                  spread.replicas.value());
   }
   spread.accumulation = static_cast<unsigned>(batches / spread.replicas);
   if (training.rts_state == training.replicas) spread.rts_state = spread.replicas.value();
@@ -42,8 +41,8 @@ double Scaling::efficiency(const ScalingRow& row) const {
 NamedTable scaling_table(const Scaling& scaling) {
   NamedTable table{scaling.name, {"system", "chips"}, {}};
   if (scaling.is_cut()) table.columns.insert(table.columns.end(), {"replicas", "accumulation"});
-  table.columns.insert(table.columns.end(), {"step_s", scaling.each + "s_per_s", "efficiency",
-                                             "joules_per_" + scaling.each});
+  table.columns.insert(table.columns.end(), {"step_time", scaling.each + "s_per_s", "efficiency",
+                                             "energy_per_" + scaling.each});
   for (const ScalingRow& row : scaling.rows) {
     std::vector<std::string>& cells = table.row(row.system, row.chips);
     if (scaling.is_cut()) cells.insert(cells.end(), {row.replicas, row.accumulation});
@@ -82,13 +81,8 @@ Figure scaling_figure(const Scaling& scaling) {
   figure.x_label = "chips";
   figure.y_label = scaling.each + "s/s";
   figure.x_at_values = false;
-  LineSeries simulated;
-  simulated.label = "simulated";
-  simulated.style = line_style(0);
-  LineSeries ideal;
-  ideal.label = "as many more as chips";
-  ideal.reference = true;
-  ideal.style = line_style(1);
+  LineSeries simulated{"simulated", line_style(0)};
+  LineSeries ideal{"as many more as chips", line_style(1), true};
   for (const ScalingRow& row : scaling.rows) {
     const auto chips = static_cast<double>(row.chips);
     const double rate = row.rate();
@@ -98,7 +92,7 @@ Figure scaling_figure(const Scaling& scaling) {
     const double high = row.trust ? rate * (1 + row.trust->p95) : rate;
     figure.ranges = figure.ranges || row.trust;
     simulated.points.push_back({chips, rate, low, high});
-    ideal.points.push_back({chips, most, most, most});
+    ideal.points.push_back(exact_point(chips, most));
   }
   figure.series = {ideal, simulated};
   return draw_lines(figure);

@@ -13,6 +13,7 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/texts.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/machines/system/store_system.hpp"
@@ -43,12 +44,12 @@ SystemMachine make_system(const std::string& name, const std::vector<std::string
   if (!is_system(name)) throw RequestError("--machine: " + no_system(name));
   const Preset loaded = load_preset(name);
   if (network_of(loaded) != kLinksNetwork) {
-    throw RequestError(
-        fmt::format("'{}' has chips that share a store of weights, which all go through the link "
-                    "of each chip for every token that --model makes; a chip by itself holds them "
-                    "(--machine wse2), as do systems joined by links. A model is trained there "
-                    "with --system-config",
-                    name));
+    throw refused(
+        "'{}' has chips that share a store of weights, which all go through the link "
+        "of each chip for every token that --model makes; a chip by itself holds them "
+        "(--machine wse2), as do systems joined by links. A model is trained there "
+        "with --system-config",
+        name);
   }
   made.name = loaded.name;
   std::string chip_file;

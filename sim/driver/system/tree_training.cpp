@@ -6,7 +6,7 @@
 #include <array>
 
 #include "sim/base/contains.hpp"
-#include "sim/base/error.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/machines/system/store_system.hpp"
 #include "workloads/mapping/system/live_memory.hpp"
 #include "workloads/mapping/system/model_parts.hpp"
@@ -56,7 +56,7 @@ TrainingParams on_tree_alone(const TrainingParams& training) {
 /// Refuses what has no meaning where weights stream through every chip.
 void check_tree(const TrainingParams& training, const std::string& system, unsigned chips) {
   const auto refuse = [&](const char* word, const std::string& found, const char* why) {
-    throw RequestError(fmt::format("training.{}: found '{}' on {}; {}", word, found, system, why));
+    throw refused("training.{}: found '{}' on {}; {}", word, found, system, why);
   };
   if (!training.rows.value().empty()) {
     refuse("rows", training.rows, "rows of each chip of a tree are given with --trace");
@@ -74,10 +74,10 @@ void check_tree(const TrainingParams& training, const std::string& system, unsig
            "update it does at once, as micro_batch");
   }
   if (training.replicas != chips) {
-    throw RequestError(
-        fmt::format("training.replicas = {}: {} has {} chips, each of which is a replica; --set "
-                    "training.replicas={}, with micro_batch sequences on each",
-                    training.replicas.value(), system, chips, chips));
+    throw refused(
+        "training.replicas = {}: {} has {} chips, each of which is a replica; --set "
+        "training.replicas={}, with micro_batch sequences on each",
+        training.replicas.value(), system, chips, chips);
   }
 }
 
@@ -108,8 +108,7 @@ TrainingParams spread_over_tree(const TrainingParams& training, unsigned chips) 
   const std::uint64_t batch =
       std::uint64_t{training.micro_batch} * training.accumulation * training.replicas;
   if (batch % chips != 0) {
-    throw RequestError(
-        fmt::format("a batch of {} sequences does not come out even over {} chips", batch, chips));
+    throw refused("a batch of {} sequences does not come out even over {} chips", batch, chips);
   }
   TrainingParams spread = on_tree_alone(training);
   spread.replicas = chips;
@@ -121,12 +120,12 @@ TrainingParams spread_over_tree(const TrainingParams& training, unsigned chips) 
 void refuse_layout_on_tree(const TrainingParams& training, const std::string& system) {
   training.for_each([&](const std::string& path, const ParamBase& each) {
     if (contains(kWordsOfTrees, path) || each.value_text() == each.initial_text()) return;
-    throw RequestError(fmt::format(
+    throw refused(
         "training.{}: found '{}' on {}, whose chips each do the whole model on their part of the "
         "batch while weights stream through: how chips share a model has no meaning there; --set "
         "training.{}={}",
         path, each.value_text(), system, path,
-        each.initial_text().empty() ? "''" : each.initial_text()));
+        each.initial_text().empty() ? "''" : each.initial_text());
   });
 }
 

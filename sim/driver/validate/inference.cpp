@@ -341,9 +341,8 @@ struct ModelWafer {
 
 }  // namespace
 
-void simulate_inference(const std::vector<ValidationPoint>& points, const MachineTable& table,
-                        const ValidationRunSettings& run,
-                        std::vector<ValidationOutcome>& outcomes) {
+void simulate_inference(const ValidationPoints& points, const MachineTable& table,
+                        const ValidationRunSettings& run, Outcomes& outcomes) {
   static const std::map<std::string, const char*> presets = {{"CS-3", "wse3"}, {"CS-2", "wse2"}};
   std::map<std::string, ModelWafer> wafers;
   simulate_points(points, outcomes, [&](const ValidationPoint& point, ValidationOutcome& outcome) {

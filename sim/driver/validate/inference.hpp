@@ -12,7 +12,7 @@ namespace lacuna {
 
 /// Points of language models on wafers: runs the programs of workloads/mapping/wse/inference and
 /// fills in the outcomes that are unsupported so far, or says why there is nothing to run.
-void simulate_inference(const std::vector<ValidationPoint>& points, const MachineTable& table,
-                        const ValidationRunSettings& run, std::vector<ValidationOutcome>& outcomes);
+void simulate_inference(const ValidationPoints& points, const MachineTable& table,
+                        const ValidationRunSettings& run, Outcomes& outcomes);
 
 }  // namespace lacuna

@@ -191,8 +191,8 @@ std::optional<double> simulate_point(const ValidationPoint& point, const Machine
   return kernel(chip, point);
 }
 
-void simulate_kernels(const std::vector<ValidationPoint>& points, const MachineTable& table,
-                      const ValidationRunSettings& run, std::vector<ValidationOutcome>& outcomes) {
+void simulate_kernels(const ValidationPoints& points, const MachineTable& table,
+                      const ValidationRunSettings& run, Outcomes& outcomes) {
   simulate_points(points, outcomes, [&](const ValidationPoint& point, ValidationOutcome& outcome) {
     const auto simulated = simulate_point(point, table, run.settings, run.execution.engine);
     const bool stream = point.workload.find("STREAM") == 0;

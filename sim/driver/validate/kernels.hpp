@@ -19,7 +19,7 @@ std::optional<double> simulate_point(const ValidationPoint& point, const Machine
 
 /// Points that are no products, but for which there is such a rule: fills in the outcomes that are
 /// unsupported so far.
-void simulate_kernels(const std::vector<ValidationPoint>& points, const MachineTable& table,
-                      const ValidationRunSettings& run, std::vector<ValidationOutcome>& outcomes);
+void simulate_kernels(const ValidationPoints& points, const MachineTable& table,
+                      const ValidationRunSettings& run, Outcomes& outcomes);
 
 }  // namespace lacuna

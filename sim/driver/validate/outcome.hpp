@@ -15,8 +15,7 @@ namespace lacuna {
 /// or the reason why it has none. `simulate` returns nothing for a point of another kind, or where
 /// it gives a reason of its own.
 template <class Simulate>
-void simulate_points(const std::vector<ValidationPoint>& points,
-                     std::vector<ValidationOutcome>& outcomes, const Simulate& simulate) {
+void simulate_points(const ValidationPoints& points, Outcomes& outcomes, const Simulate& simulate) {
   for (std::size_t i = 0; i < points.size(); ++i) {
     ValidationOutcome& outcome = outcomes[i];
     if (outcome.status != Status::unsupported) continue;

@@ -15,6 +15,7 @@
 #include "sim/base/nearest.hpp"
 #include "sim/base/parsed_number.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "workloads/trace/csv_lines.hpp"
 #include "workloads/trace/text.hpp"
@@ -53,8 +54,8 @@ class PointReader {
  public:
   PointReader(const std::string& text, std::string name) : lines_(text), name_(std::move(name)) {}
 
-  std::vector<ValidationPoint> read() {
-    std::vector<ValidationPoint> points;
+  ValidationPoints read() {
+    ValidationPoints points;
     while (lines_.next_cells(line_)) {
       if (line_.open_quote != 0) refuse(line_.open_quote, "the quote is not closed in this line");
       if (places_.empty()) {
@@ -189,22 +190,21 @@ class PointReader {
 
 }  // namespace
 
-std::vector<ValidationPoint> parse_validation_points(const std::string& text,
-                                                     const std::string& name) {
+ValidationPoints parse_validation_points(const std::string& text, const std::string& name) {
   return PointReader(text, name).read();
 }
 
-std::vector<ValidationPoint> read_validation_points(const fs::path& file) {
+ValidationPoints read_validation_points(const fs::path& file) {
   return parse_validation_points(read_text(file, kLongestFile), file.string());
 }
 
 std::vector<fs::path> shipped_validation_points() {
   std::vector<fs::path> files = shipped_files("validation", ".csv");
   if (!files.empty()) return files;
-  throw RequestError(
-      fmt::format("the shipped points are not in traces/validation beside '{}'; name files with "
-                  "--points",
-                  config_folder().string()));
+  throw refused(
+      "the shipped points are not in traces/validation beside '{}'; name files with "
+      "--points",
+      config_folder().string());
 }
 
 }  // namespace lacuna

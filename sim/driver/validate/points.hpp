@@ -49,14 +49,14 @@ struct ValidationPoint {
   std::string file;
   std::size_t line = 0;
 };
+using ValidationPoints = std::vector<ValidationPoint>;
 
 /// Reads a file of points: a header that names the columns, in any order, and a row for each
 /// point. TraceError names file, line and column, what was found and what is allowed.
-std::vector<ValidationPoint> read_validation_points(const std::filesystem::path& file);
+ValidationPoints read_validation_points(const std::filesystem::path& file);
 
 /// The same of a text; `name` stands for the file in messages.
-std::vector<ValidationPoint> parse_validation_points(const std::string& text,
-                                                     const std::string& name);
+ValidationPoints parse_validation_points(const std::string& text, const std::string& name);
 
 /// The point files shipped with Lacuna, sorted by name. RequestError says where they should be.
 std::vector<std::filesystem::path> shipped_validation_points();

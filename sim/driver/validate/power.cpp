@@ -10,6 +10,7 @@
 
 #include "models/energy/energy_model.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/texts.hpp"
 #include "sim/driver/files/config_table.hpp"
 #include "sim/driver/files/locations.hpp"
@@ -184,7 +185,7 @@ class PowerPoints {
       row.chips_idle = idle(*chip).nominal * system.params.machine_chips;
       return;
     }
-    throw RequestError(fmt::format("no description of traces/systems is called '{}'", name));
+    throw refused("no description of traces/systems is called '{}'", name);
   }
 
   const MachineTable& table_;
@@ -196,10 +197,10 @@ class PowerPoints {
 
 }  // namespace
 
-std::vector<PowerRow> simulate_power(const std::vector<ValidationPoint>& points,
-                                     const MachineTable& table, const ValidationRunSettings& run,
+std::vector<PowerRow> simulate_power(const ValidationPoints& points, const MachineTable& table,
+                                     const ValidationRunSettings& run,
                                      const std::optional<std::string>& energy_table,
-                                     std::vector<ValidationOutcome>& outcomes) {
+                                     Outcomes& outcomes) {
   std::vector<PowerRow> rows;
   std::unique_ptr<PowerPoints> power;  // made where there is something to run
   for (std::size_t i = 0; i < points.size(); ++i) {

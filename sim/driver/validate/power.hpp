@@ -30,10 +30,10 @@ struct PowerRow {
 /// Predicts the published powers among `points`, those with the metric `power`, and fills in the
 /// outcomes of measured and typical ones; others bound a power or state one and are no errors.
 /// `energy_table` has prices in place of those shipped.
-std::vector<PowerRow> simulate_power(const std::vector<ValidationPoint>& points,
-                                     const MachineTable& table, const ValidationRunSettings& run,
+std::vector<PowerRow> simulate_power(const ValidationPoints& points, const MachineTable& table,
+                                     const ValidationRunSettings& run,
                                      const std::optional<std::string>& energy_table,
-                                     std::vector<ValidationOutcome>& outcomes);
+                                     Outcomes& outcomes);
 
 /// The rows as a table for a terminal, and the text of power.csv.
 std::string power_table(const std::vector<PowerRow>& rows);

@@ -474,9 +474,8 @@ bool is_stencil(const ValidationPoint& point) { return starts_with(point.workloa
 
 }  // namespace
 
-void simulate_wafer_probes(const std::vector<ValidationPoint>& points, const MachineTable& table,
-                           const ValidationRunSettings& run,
-                           std::vector<ValidationOutcome>& outcomes) {
+void simulate_wafer_probes(const ValidationPoints& points, const MachineTable& table,
+                           const ValidationRunSettings& run, Outcomes& outcomes) {
   simulate_points(points, outcomes, [&](const ValidationPoint& point, ValidationOutcome& outcome) {
     const ProbeSystem* const system = system_of(point);
     if (system == nullptr) return std::optional<double>();

@@ -13,8 +13,7 @@ namespace lacuna {
 /// Points of probes and stencils on wafers that no product or collective is behind. Runs the
 /// programs of traces/programs and fills in the outcomes that are unsupported
 /// so far. Else says why there is nothing to run.
-void simulate_wafer_probes(const std::vector<ValidationPoint>& points, const MachineTable& table,
-                           const ValidationRunSettings& run,
-                           std::vector<ValidationOutcome>& outcomes);
+void simulate_wafer_probes(const ValidationPoints& points, const MachineTable& table,
+                           const ValidationRunSettings& run, Outcomes& outcomes);
 
 }  // namespace lacuna

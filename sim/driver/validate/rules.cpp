@@ -307,7 +307,7 @@ bool better(Quantity quantity, double value, double than) {
   return larger ? value > than : value < than;
 }
 
-std::vector<std::pair<std::string, std::string>> cells_of(const ValidationPoint& point) {
+Pairs cells_of(const ValidationPoint& point) {
   return {{"m", cell_text(point.m)},
           {"k", cell_text(point.k)},
           {"n", point.best_n ? "best" : cell_text(point.n)},
@@ -370,8 +370,7 @@ void set_cell(ValidationOutcome& outcome, const std::string& column, const std::
 
 }  // namespace
 
-ValidationPlan::ValidationPlan(std::vector<ValidationPoint> points,
-                               std::vector<std::string> presets)
+ValidationPlan::ValidationPlan(ValidationPoints points, std::vector<std::string> presets)
     : points_(std::move(points)), presets_(std::move(presets)) {
   plan();
 }
@@ -470,7 +469,7 @@ std::vector<std::string> ValidationPlan::families() const {
 
 void ValidationPlan::keep_families(const std::vector<std::string>& words) {
   if (words.empty()) return;
-  std::vector<ValidationPoint> kept;
+  ValidationPoints kept;
   for (std::size_t i = 0; i < points_.size(); ++i) {
     const bool wanted = any_of(words, [&](const std::string& word) {
       return recipes_[i].family.find(word) != std::string::npos;
@@ -547,9 +546,8 @@ ValidationOutcome ValidationPlan::outcome_of(
   return with_best(outcome, best, unit.scale);
 }
 
-std::vector<ValidationOutcome> ValidationPlan::outcomes(
-    const std::vector<ValidationRunResult>& results) const {
-  std::vector<ValidationOutcome> all;
+Outcomes ValidationPlan::outcomes(const std::vector<ValidationRunResult>& results) const {
+  Outcomes all;
   all.reserve(points_.size());
   for (std::size_t i = 0; i < points_.size(); ++i) {
     all.push_back(outcome_of(points_[i], recipes_[i], results));

@@ -19,9 +19,9 @@ class ValidationPlan {
  public:
   /// `presets` are the names of machines that can be built. TraceError if the point contradicts
   /// itself, such as a block that does not divide its matrix.
-  ValidationPlan(std::vector<ValidationPoint> points, std::vector<std::string> presets);
+  ValidationPlan(ValidationPoints points, std::vector<std::string> presets);
 
-  const std::vector<ValidationPoint>& points() const { return points_; }
+  const ValidationPoints& points() const { return points_; }
 
   /// Each simulation once, however many points use it.
   const std::vector<ValidationRun>& runs() const { return runs_; }
@@ -33,7 +33,7 @@ class ValidationPlan {
   void keep_families(const std::vector<std::string>& words);
 
   /// Our numbers beside the published ones; `results` are those of runs(), in their order.
-  std::vector<ValidationOutcome> outcomes(const std::vector<ValidationRunResult>& results) const;
+  Outcomes outcomes(const std::vector<ValidationRunResult>& results) const;
 
  private:
   struct Recipe {
@@ -56,7 +56,7 @@ class ValidationPlan {
   ValidationOutcome outcome_of(const ValidationPoint& point, const Recipe& recipe,
                                const std::vector<ValidationRunResult>& results) const;
 
-  std::vector<ValidationPoint> points_;
+  ValidationPoints points_;
   std::vector<std::string> presets_;
   std::vector<Recipe> recipes_;  // one for each point
   std::vector<ValidationRun> runs_;

@@ -227,9 +227,8 @@ class SystemPoints {
 
 }  // namespace
 
-void simulate_systems(const std::vector<ValidationPoint>& points, const MachineTable& table,
-                      const ValidationRunSettings& settings,
-                      std::vector<ValidationOutcome>& outcomes) {
+void simulate_systems(const ValidationPoints& points, const MachineTable& table,
+                      const ValidationRunSettings& settings, Outcomes& outcomes) {
   std::unique_ptr<SystemPoints> systems;  // made where there is something to run
   simulate_points(points, outcomes, [&](const ValidationPoint& point, ValidationOutcome& outcome) {
     const bool step = point.workload.find("GBS=") != std::string::npos ||

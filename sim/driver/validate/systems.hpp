@@ -15,8 +15,7 @@ namespace lacuna {
 /// description says how they were laid out. It is the description of the same system and workload,
 /// or of another batch or round of the same model on it. Then accumulations follow from the batch
 /// of the point.
-void simulate_systems(const std::vector<ValidationPoint>& points, const MachineTable& table,
-                      const ValidationRunSettings& settings,
-                      std::vector<ValidationOutcome>& outcomes);
+void simulate_systems(const ValidationPoints& points, const MachineTable& table,
+                      const ValidationRunSettings& settings, Outcomes& outcomes);
 
 }  // namespace lacuna

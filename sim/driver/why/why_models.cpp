@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/system/chip_system.hpp"
 #include "sim/machines/machine_kind.hpp"
 
@@ -42,13 +43,13 @@ std::vector<DeclaredCause> causes_of_models(const MachineTable& kinds, const std
                                             bool trains) {
   const bool pod = is_linked_system(machine);
   if (is_system(machine) && !pod) {
-    throw RequestError(fmt::format(
-        "--why: {} shares a store of weights; it goes with chips, wafers and pods", machine));
+    throw refused("--why: {} shares a store of weights; it goes with chips, wafers and pods",
+                  machine);
   }
   const std::string chip = pod ? make_system(machine, {}).params.chip.value() : machine;
   const MachineKind* const kind = known_kind(make_machine(kinds, chip)->kind());
   if (kind == nullptr || kind->causes == nullptr) {
-    throw RequestError(fmt::format("--why: nothing can be taken away from {}", machine));
+    throw refused("--why: nothing can be taken away from {}", machine);
   }
   std::vector<DeclaredCause> causes;
   for (DeclaredCause& each : kind->model_causes ? kind->model_causes() : kind->causes()) {

@@ -13,6 +13,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/layout/layout.hpp"
@@ -183,10 +184,10 @@ class WhyRuns {
   std::unique_ptr<Machine> machine_for(const WhyAsk& ask, WorkloadTrace& workload) const {
     std::unique_ptr<Machine> machine = plain_copy(*point_.machine);
     if (!machine) {
-      throw RequestError(
-          fmt::format("--why: '{}' is of a kind that cannot be copied, so that nothing can be "
-                      "taken away from it; it goes with chips and wafers",
-                      point_.machine->name()));
+      throw refused(
+          "--why: '{}' is of a kind that cannot be copied, so that nothing can be "
+          "taken away from it; it goes with chips and wafers",
+          point_.machine->name());
     }
     for (const std::string& each : ask.settings) {
       const Setting setting = parse_setting(each);

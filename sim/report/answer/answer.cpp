@@ -246,7 +246,7 @@ std::string kind_of(const std::string& remark) {
   return kind.empty() ? remark : kind;
 }
 
-std::vector<NoteCount> notes_of(const std::vector<RunRecord>& records) {
+std::vector<NoteCount> notes_of(const Runs& records) {
   std::vector<NoteCount> notes;
   for (const RunRecord& run : records) {
     std::set<std::string> in_run;
@@ -271,7 +271,7 @@ bool leaves_zeros_out(const AnswerPoint& point) {
 
 }  // namespace
 
-Answer answer_of(const std::vector<RunRecord>& records) {
+Answer answer_of(const Runs& records) {
   Answer answer;
   for (SeedGroup& group : seed_groups(records)) {
     for (const RunRecord* const run : group) {
@@ -296,7 +296,7 @@ std::string seeds_csv(const Answer& answer) {
   const std::vector<std::string> varying =
       answer.points.empty() ? std::vector<std::string>() : answer.points[0].run().varying;
   std::vector<std::string> head = {"machine", "workload", "pattern"};
-  head.insert(head.end(), varying.begin(), varying.end());
+  append(head, varying);
   head.emplace_back("seeds");
   for (const QuantityWords& words : quantity_words()) {
     head.push_back(std::string(words.column) + "_mean");
@@ -306,13 +306,12 @@ std::string seeds_csv(const Answer& answer) {
   for (const AnswerPoint& point : answer.points) {
     const RunRecord& run = point.run();
     std::vector<std::string> cells = {run.machine, run.workload, point.pattern};
-    cells.insert(cells.end(), run.total.varying.begin(), run.total.varying.end());
+    append(cells, run.total.varying);
     std::vector<std::uint64_t> seeds;
     for (const RunRecord* const each : point.runs) seeds.push_back(each->seed);
     cells.push_back(fmt::format("{}", fmt::join(seeds, " ")));
     for (const std::optional<Mean>& mean : point.means) {
-      cells.push_back(mean ? fmt::format("{}", mean->mean) : "");
-      cells.push_back(mean && mean->half ? fmt::format("{}", *mean->half) : "");
+      append(cells, mean ? as_cells(mean->mean, mean->half) : as_cells("", ""));
     }
     csv += csv_line(cells);
   }

@@ -141,7 +141,7 @@ struct Answer {
 };
 
 /// The answer of `records`, which must outlive it.
-Answer answer_of(const std::vector<RunRecord>& records);
+Answer answer_of(const Runs& records);
 
 /// At most three sentences: what was fastest, what zeros gave, and where the cycles of that run
 /// went. Plain text, no line breaks inside.

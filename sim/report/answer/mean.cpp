@@ -53,7 +53,7 @@ Mean mean_of(const std::vector<double>& values) {
   return result;
 }
 
-std::vector<SeedGroup> seed_groups(const std::vector<RunRecord>& records) {
+std::vector<SeedGroup> seed_groups(const Runs& records) {
   std::vector<SeedGroup> groups;
   std::map<std::string, std::size_t> places;
   for (const RunRecord& run : records) {

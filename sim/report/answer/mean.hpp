@@ -30,6 +30,6 @@ std::string mean_text(const std::optional<Mean>& mean, double scale = 1);
 
 /// Runs that differ in their seed alone, in the order of the first of each.
 using SeedGroup = std::vector<const RunRecord*>;
-std::vector<SeedGroup> seed_groups(const std::vector<RunRecord>& records);
+std::vector<SeedGroup> seed_groups(const Runs& records);
 
 }  // namespace lacuna

@@ -202,7 +202,7 @@ std::string ops_table(const RunRecord& record, std::size_t count) {
   return table.text(false);
 }
 
-std::string points_table(const Answer& answer, const ScreenAxes* axes, std::size_t count) {
+std::string points_table(const Answer& answer, const SweepAxes* axes, std::size_t count) {
   TextTable table({"run"});
   if (axes == nullptr) {
     table.column("machine", "", Align::left);
@@ -232,7 +232,7 @@ std::string points_table(const Answer& answer, const ScreenAxes* axes, std::size
     if (axes == nullptr) {
       cells.insert(cells.end(), {run.machine, point.pattern});
     } else {
-      cells.insert(cells.end(), axes->places.at(run.run).begin(), axes->places.at(run.run).end());
+      append(cells, axes->places.at(run.run));
     }
     if (layouts) {
       cells.push_back(run.ops.size() == 1 ? note_of(run.ops[0].result, kLayoutNote) : "");
@@ -293,7 +293,7 @@ std::string run_screen(const Answer& answer, const ScreenWords& words) {
       "longest operations", layers_text(answer.points[0].waits, TextTable::width()));
 }
 
-std::string points_screen(const Answer& answer, const ScreenWords& words, const ScreenAxes* axes) {
+std::string points_screen(const Answer& answer, const ScreenWords& words, const SweepAxes* axes) {
   std::string reasons;
   for (const AnswerPoint& point : answer.points) {
     for (const RunRecord* const run : point.runs) {
@@ -309,18 +309,15 @@ std::string points_screen(const Answer& answer, const ScreenWords& words, const 
       axes == nullptr ? waits_of_study(answer, words) : "");
 }
 
-std::string screen_title(const std::vector<RunRecord>& records) {
+std::string screen_title(const Runs& records) {
   std::vector<std::string> workloads;
   std::vector<std::string> machines;
   std::set<std::uint64_t> seeds;
-  const auto add = [](std::vector<std::string>& names, const std::string& name) {
-    if (!contains(names, name)) names.push_back(name);
-  };
   bool exact = true;
   for (const RunRecord& run : records) {
-    add(workloads, run.workload);
-    add(machines,
-        run.extent.empty() ? run.machine : fmt::format("{} ({})", run.machine, run.extent));
+    place_or_add(workloads, run.workload);
+    place_or_add(machines, run.extent.empty() ? run.machine
+                                              : fmt::format("{} ({})", run.machine, run.extent));
     seeds.insert(run.seed);
     exact = exact && run.total.exact;
   }

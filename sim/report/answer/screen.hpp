@@ -10,18 +10,12 @@
 
 #include "sim/base/ranges.hpp"
 #include "sim/report/answer/answer.hpp"
+#include "sim/report/sweep_study.hpp"
 
 namespace lacuna {
 
 /// The most lines of a first screen.
 inline constexpr std::size_t kScreenLines = 24;
-
-/// What stands before the numbers of each point in place of machine and pattern: the axes of a
-/// study and their values, by run.
-struct ScreenAxes {
-  std::vector<std::string> names;
-  std::vector<std::vector<std::string>> places;
-};
 
 /// How a first screen is laid out. Nothing but rows is left out where there is no room, and how
 /// many is said.
@@ -36,9 +30,9 @@ struct ScreenWords {
 std::string run_screen(const Answer& answer, const ScreenWords& words);
 
 /// The same of several runs, a row for each point with means over seeds; of more than there is room
-/// for, the fastest.
+/// for, the fastest. `axes`: the values of a study's axes stand in place of machine and pattern.
 std::string points_screen(const Answer& answer, const ScreenWords& words,
-                          const ScreenAxes* axes = nullptr);
+                          const SweepAxes* axes = nullptr);
 
 /// Puts the parts of a screen below each other; `table_of(n)` is the table with n of its `rows`
 /// rows. Those for which no room is left are counted as what they are.
@@ -61,7 +55,7 @@ std::vector<std::size_t> first_by(std::size_t all, std::size_t count, const Befo
 std::string first_lines(const std::string& text, bool whole);
 
 /// "512x512x512 on bow (1472 tiles), seeds 1 to 3, exact".
-std::string screen_title(const std::vector<RunRecord>& records);
+std::string screen_title(const Runs& records);
 
 /// A line for each kind of remark, with the number of operations it was made of.
 std::string note_lines(const Answer& answer);

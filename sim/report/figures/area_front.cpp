@@ -43,7 +43,7 @@ bool has_several_areas(const AreaGroup& group) {
   return areas.size() > 1;
 }
 
-std::vector<AreaGroup> groups_of(const std::vector<RunRecord>& records) {
+std::vector<AreaGroup> groups_of(const Runs& records) {
   std::vector<const SummaryRow*> totals;
   totals.reserve(records.size());
   for (const RunRecord& run : records) totals.push_back(&run.total);
@@ -66,7 +66,7 @@ std::vector<AreaGroup> area_groups(const std::vector<const SummaryRow*>& totals)
   return groups;
 }
 
-std::string area_front_csv(const std::vector<RunRecord>& records, const SweepAxes& axes) {
+std::string area_front_csv(const Runs& records, const SweepAxes& axes) {
   const std::vector<AreaGroup> groups = groups_of(records);
   if (groups.empty()) return "";
   std::string csv = axes.head({"silicon_mm2", "time_s", "gflops_per_mm2"});

@@ -21,6 +21,6 @@ struct AreaGroup {
 std::vector<AreaGroup> area_groups(const std::vector<const SummaryRow*>& totals);
 
 /// The fronts as CSV; empty if silicon does not differ.
-std::string area_front_csv(const std::vector<RunRecord>& records, const SweepAxes& axes);
+std::string area_front_csv(const Runs& records, const SweepAxes& axes);
 
 }  // namespace lacuna

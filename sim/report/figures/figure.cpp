@@ -73,7 +73,7 @@ class IgnoreBrokenPipe {
 };
 
 /// Lets one gnuplot draw all figures and returns what it complained of.
-std::string run_gnuplot(const std::vector<Figure>& figures, const fs::path& folder) {
+std::string run_gnuplot(const Figures& figures, const fs::path& folder) {
   const fs::path complaints = folder / "gnuplot.err";
   {
     const IgnoreBrokenPipe guard;
@@ -98,7 +98,7 @@ void write_redraw(const std::string& folder) {
   write(fs::path(folder) / "redraw.py", kRedrawScript);
 }
 
-std::vector<std::string> draw_figures(const std::vector<Figure>& figures, const std::string& folder,
+std::vector<std::string> draw_figures(const Figures& figures, const std::string& folder,
                                       const std::string& older) {
   std::vector<std::string> kept;
   if (figures.empty()) return kept;

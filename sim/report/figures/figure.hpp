@@ -35,20 +35,20 @@ struct Figure {
   std::string script;  // the content of name.gp; run in the folder, it draws svg, pdf and png
   std::string description = {};  // the content of name.json, which redraw.py draws; or empty
 };
+using Figures = std::vector<Figure>;
 
 /// All figures that these results have something to show in; none of an empty result.
-std::vector<Figure> make_figures(const std::vector<RunRecord>& records,
-                                 const FigureExtras& extras = {});
+Figures make_figures(const Runs& records, const FigureExtras& extras = {});
 
 /// Has every figure say, across its data, that the run behind it was interrupted.
-void mark_interrupted(std::vector<Figure>& figures);
+void mark_interrupted(Figures& figures);
 
 /// Writes data, script and description of every figure into `folder`, which is made if it is not
 /// there, and lets gnuplot draw it as .svg, .pdf and .png. Equal figures give equal bytes.
 /// SimulationError says that there is no gnuplot, how to get it, and what was written nevertheless;
 /// or what gnuplot had to say. A script in `older` (empty: `folder`) that was changed by hand takes
 /// the place of the one of that name; which these are is returned.
-std::vector<std::string> draw_figures(const std::vector<Figure>& figures, const std::string& folder,
+std::vector<std::string> draw_figures(const Figures& figures, const std::string& folder,
                                       const std::string& older = "");
 
 /// Writes redraw.py, which draws all figures of its folder with Matplotlib from their descriptions.

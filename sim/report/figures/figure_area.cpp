@@ -42,7 +42,7 @@ std::vector<std::string> short_labels(const std::vector<AreaGroup>& groups) {
 
 }  // namespace
 
-void add_area_figure(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
+void add_area_figure(const FigureRuns& runs, Figures& figures) {
   std::vector<const SummaryRow*> totals;
   totals.reserve(runs.size());
   for (const FigureRun& run : runs) totals.push_back(&run.total);
@@ -58,9 +58,7 @@ void add_area_figure(const std::vector<FigureRun>& runs, std::vector<Figure>& fi
   const std::vector<std::string> labels = short_labels(groups);
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const AreaGroup& group = groups[i];
-    LineSeries all;
-    all.label = labels[i];
-    all.style = line_style(static_cast<unsigned>(i));
+    LineSeries all{labels[i], line_style(static_cast<unsigned>(i))};
     LineSeries front = all;
     all.joined = false;
     front.label += ": no other is smaller and faster";

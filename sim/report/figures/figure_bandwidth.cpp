@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/byte_ways.hpp"
 #include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_parts.hpp"
@@ -14,7 +15,7 @@ namespace lacuna {
 
 namespace {
 
-std::string bandwidth_rows(const std::vector<FigureRun>& bars) {
+std::string bandwidth_rows(const FigureRuns& bars) {
   std::string csv;
   for (const ByteWay& way : byte_ways()) {
     for (std::size_t i = 0; i < bars.size(); ++i) {
@@ -28,7 +29,7 @@ std::string bandwidth_rows(const std::vector<FigureRun>& bars) {
 }
 
 void add_page(const std::string& name, const std::vector<std::string>& title,
-              const std::vector<FigureRun>& bars, std::vector<Figure>& figures) {
+              const FigureRuns& bars, Figures& figures) {
   std::vector<std::string> labels;
   labels.reserve(bars.size());
   for (const FigureRun& run : bars) labels.push_back(run.bar());
@@ -62,15 +63,15 @@ ChartLayer share_layer(const std::string& way, const SeriesStyle& style) {
   return layer;
 }
 
-void add_bandwidth_figure(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
-  std::vector<std::vector<FigureRun>> pages;
+void add_bandwidth_figure(const FigureRuns& runs, Figures& figures) {
+  std::vector<FigureRuns> pages;
   for (const FigureRun& run : runs) {
     if (!run.ok() || !run.peaks) continue;
     if (pages.empty() || pages.back().size() == kMostBars) pages.emplace_back();
     pages.back().push_back(run);
   }
   std::vector<std::string> title = figure_title(runs);
-  for (std::string& line : missing_lines(runs)) title.push_back(std::move(line));
+  append(title, missing_lines(runs));
   for (std::size_t i = 0; i < pages.size(); ++i) {
     const std::string name = i == 0 ? "bandwidth" : fmt::format("bandwidth_{}", i + 1);
     add_page(name, title, pages[i], figures);

@@ -58,7 +58,7 @@ void keep_best(const FigureRun& run, LevelShares& shares) {
   }
 }
 
-std::vector<MachineLine> lines_of(const std::vector<FigureRun>& runs) {
+std::vector<MachineLine> lines_of(const FigureRuns& runs) {
   std::vector<MachineLine> lines;
   for (const FigureRun& run : runs) {
     if (!run.peaks || !(run.peaks->sram_gbps > 0)) continue;
@@ -70,7 +70,7 @@ std::vector<MachineLine> lines_of(const std::vector<FigureRun>& runs) {
 }
 
 /// The side of a square product that moves as few bytes per FLOP as the largest operation here.
-double side_of(const std::vector<FigureRun>& runs) {
+double side_of(const FigureRuns& runs) {
   std::uint64_t side = 0;
   for (const FigureRun& run : runs) {
     for (const SummaryRow& op : run.ops) {
@@ -124,9 +124,8 @@ struct Shares {
 
 /// What share of its peak each machine reached at each level, beside what its memory, and that of
 /// references, would allow.
-void add_share_figure(const std::vector<ReferenceMemory>& references,
-                      const std::vector<FigureRun>& runs, const std::vector<MachineLine>& lines,
-                      double side, std::vector<Figure>& figures) {
+void add_share_figure(const std::vector<ReferenceMemory>& references, const FigureRuns& runs,
+                      const std::vector<MachineLine>& lines, double side, Figures& figures) {
   std::vector<std::string> title = figure_title(runs);
   title.emplace_back("fp16; best simulated run of each level");
   Shares all{level_chart("blas_share", std::move(title))};
@@ -165,7 +164,7 @@ void add_share_figure(const std::vector<ReferenceMemory>& references,
 }
 
 /// True if an operation of vectors, or of a matrix and a vector, is among the runs.
-bool has_blas_rows(const std::vector<FigureRun>& runs) {
+bool has_blas_rows(const FigureRuns& runs) {
   for (const FigureRun& run : runs) {
     for (const SummaryRow& op : run.ops) {
       const std::optional<std::size_t> level = level_of(op);
@@ -191,8 +190,8 @@ bool has_shares(const MachineLine& line) {
 
 }  // namespace
 
-void add_blas_figure(const std::vector<ReferenceMemory>& references,
-                     const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
+void add_blas_figure(const std::vector<ReferenceMemory>& references, const FigureRuns& runs,
+                     Figures& figures) {
   const std::vector<MachineLine> lines = lines_of(runs);
   const double side = side_of(runs);
   if (lines.empty() || side < 2 || !has_blas_rows(runs)) return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -34,6 +35,13 @@ inline Axis named_rows(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     axis.marks.emplace_back(static_cast<double>(axis.marks.size()), name);
   }
+  return axis;
+}
+
+/// From half a cell before the first to half a cell behind the last; `down` from the top.
+inline Axis cells_axis(std::string label, std::size_t cells, bool down) {
+  Axis axis{std::move(label), false, -0.5, static_cast<double>(cells) - 0.5};
+  if (down) std::swap(axis.from, axis.to);
   return axis;
 }
 

@@ -72,17 +72,14 @@ constexpr std::array<DensityCurve, 5> kCurves{{
 /// A straight line of the page, from the least density to 1.
 LineSeries reference(const std::string& label, unsigned dash, double least, double at_least,
                      double at_one) {
-  LineSeries line;
-  line.label = label;
-  line.reference = true;
-  line.style.dash = dash;
+  LineSeries line{label, {"", 7, dash}, true};
   line.points = {exact_point(least, at_least), exact_point(1, at_one)};
   return line;
 }
 
 /// What the dense machine makes of sparse data: the sparse one pays where it is above (below, if
 /// the quantity is energy) this line.
-void add_dense_lines(const std::vector<FigureRun>& runs, const DensityCurve& quantity, double least,
+void add_dense_lines(const FigureRuns& runs, const DensityCurve& quantity, double least,
                      LineFigure& figure) {
   if (quantity.follows == DenseFollows::nothing) return;
   unsigned dash = 1;
@@ -134,7 +131,7 @@ LinePoint point_of(const Repeats& repeats, bool priced) {
   return {x, mean.mean, mean.least, mean.most};
 }
 
-LineFigure lines_of(const std::vector<FigureRun>& runs, const DensityCurve& quantity) {
+LineFigure lines_of(const FigureRuns& runs, const DensityCurve& quantity) {
   LineFigure figure;
   figure.name = quantity.name;
   figure.x_label = "Density of the weights";
@@ -162,7 +159,7 @@ LineFigure lines_of(const std::vector<FigureRun>& runs, const DensityCurve& quan
 }
 
 /// Runs without values stand at the foot, where their density is known.
-void add_gaps(const std::vector<FigureRun>& runs, LineFigure& figure) {
+void add_gaps(const FigureRuns& runs, LineFigure& figure) {
   const std::vector<SeriesStyle> styles = run_styles(runs);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const FigureRun& run = runs[i];
@@ -184,8 +181,8 @@ void spread_ranges(LineFigure& figure) {
 
 }  // namespace
 
-void add_density_figures(const std::vector<MeasuredPoint>& measured,
-                         const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
+void add_density_figures(const std::vector<MeasuredPoint>& measured, const FigureRuns& runs,
+                         Figures& figures) {
   for (const DensityCurve& quantity : kCurves) {
     LineFigure figure = lines_of(runs, quantity);
     const std::set<double> densities = figure.places();

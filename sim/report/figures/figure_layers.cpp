@@ -97,11 +97,10 @@ CellMap cells_of(const LayerMap& map, const FigureRun& run) {
   return all;
 }
 
-Axis cells_axis(const std::vector<std::string>& names, bool down) {
-  Axis axis = named_rows(names);
-  axis.from = -0.5;
-  axis.to = static_cast<double>(names.size()) - 0.5;
-  if (down) std::swap(axis.from, axis.to);
+Axis named_cells(const std::vector<std::string>& names, bool down) {
+  Axis axis = cells_axis("", names.size(), down);
+  axis.names = true;
+  axis.marks = named_rows(names).marks;
   return axis;
 }
 
@@ -119,18 +118,18 @@ Figure draw_cells(const CellMap& map) {
   chart.row = "row";
   chart.value = map.value_name;
   chart.text = "text";
-  chart.x = cells_axis(map.columns, false);
-  chart.y = cells_axis(map.rows, true);
+  chart.x = named_cells(map.columns, false);
+  chart.y = named_cells(map.rows, true);
   chart.label = map.value_label;
   std::string rows;
   for (const CellMap::Cell& cell : map.cells) {
     rows += csv_row(map.rows[cell.row], map.columns[cell.column], cell.row, cell.column,
-                    cell.value ? fmt::format("{}", *cell.value) : "NaN", cell.text);
+                    pixel_text(cell.value), cell.text);
   }
   return draw(chart, rows);
 }
 
-void add_layer_figures(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
+void add_layer_figures(const FigureRuns& runs, Figures& figures) {
   std::size_t drawn = 0;
   for (const FigureRun& run : runs) {
     const LayerMap map = layer_map_of(*run.record);

@@ -126,8 +126,7 @@ void add_gaps(const LineFigure& figure, Chart& chart, std::string& rows) {
   std::set<std::string> known;
   for (const LineGap& gap : figure.gaps) {
     const std::string name = name_of(gap);
-    rows += csv_line(
-        {name, fmt::format("{}", gap.x), fmt::format("{:.6g}", chart.y.from), "", "", gap.reason});
+    rows += csv_row(name, gap.x, fmt::format("{:.6g}", chart.y.from), "", "", gap.reason);
     if (!known.insert(name).second) continue;
     ChartLayer layer{Mark::points, {{"series", name}}, figure.x_label, figure.y_label};
     layer.style = {gap.style.colour, marker_of(gap.status)};
@@ -192,9 +191,8 @@ Figure draw_lines(const LineFigure& figure) {
   std::string rows;
   for (const LineSeries& series : figure.series) {
     for (const LinePoint& point : series.points) {
-      std::vector<std::string> cells = {key_cell(series.label), fmt::format("{}", point.x),
-                                        fmt::format("{}", point.y), fmt::format("{}", point.low),
-                                        fmt::format("{}", point.high)};
+      std::vector<std::string> cells =
+          as_cells(key_cell(series.label), point.x, point.y, point.low, point.high);
       cells.resize(chart.columns.size());
       rows += csv_line(cells);
     }

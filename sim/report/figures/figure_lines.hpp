@@ -30,7 +30,7 @@ struct LineSeries {
   double shift = 1;    // factor on x where it is drawn, so that ranges do not hide each other
   bool joined = true;  // by lines
   bool named = true;   // in the legend
-  std::vector<LinePoint> points;
+  std::vector<LinePoint> points = {};
 };
 
 /// A point of a series without a value: an empty marker at the foot of the figure.
@@ -57,11 +57,8 @@ struct LineFigure {
 
   /// The series of this label; a new one of this style if there is none.
   LineSeries& labelled(const std::string& label, const SeriesStyle& style) {
-    LineSeries fresh;
-    fresh.label = label;
-    fresh.style = style;
-    return find_or_add(
-        series, [&](const LineSeries& each) { return each.label == label; }, fresh);
+    return find_or_add(series, [&](const LineSeries& each) { return each.label == label; },
+                       {label, style});
   }
 
   /// Adds the place of a run without values.

@@ -49,8 +49,8 @@ std::vector<std::uint64_t> values(const Map& map, Member member) {
 }
 
 /// Names of cells, counted from the left or from below.
-Axis cells_axis(const char* label, const std::vector<std::uint64_t>& all) {
-  Axis axis{label, false, -0.5, static_cast<double>(all.size()) - 0.5};
+Axis sizes_axis(const char* label, const std::vector<std::uint64_t>& all) {
+  Axis axis = cells_axis(label, all.size(), false);
   axis.names = true;
   for (const std::uint64_t value : all) {
     // five figures are too wide for a cell
@@ -92,8 +92,8 @@ Figure draw_map(const Map& map) {
   chart.row = "row";
   chart.value = "speedup_vs_dense";
   chart.text = "text";
-  chart.x = cells_axis("Columns of the other operand, n", ns);
-  chart.y = cells_axis("Weights, m = k", sizes);
+  chart.x = sizes_axis("Columns of the other operand, n", ns);
+  chart.y = sizes_axis("Weights, m = k", sizes);
   chart.label = "Speed-up over dense";
   chart.shades = CellChart::Shades::gain;
   std::string rows;
@@ -105,9 +105,8 @@ Figure draw_map(const Map& map) {
       if (cell == nullptr) continue;
       const bool known = cell->speedup.value_or(0) > 0;
       const std::string words = text_of(*cell);
-      rows +=
-          csv_row(cell->size, cell->n, cell->speedup ? fmt::format("{}", *cell->speedup) : "NaN",
-                  words, row, column, known ? fmt::format("{:.2f}", *cell->speedup) : words);
+      rows += csv_row(cell->size, cell->n, pixel_text(cell->speedup), words, row, column,
+                      known ? fmt::format("{:.2f}", *cell->speedup) : words);
     }
   }
   return draw(chart, rows);
@@ -115,7 +114,7 @@ Figure draw_map(const Map& map) {
 
 }  // namespace
 
-void add_map_figures(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
+void add_map_figures(const FigureRuns& runs, Figures& figures) {
   std::vector<Map> maps;
   for (const FigureRun& run : runs) {
     for (const SummaryRow& op : run.ops) add_op(run, op, maps);

@@ -34,11 +34,11 @@ constexpr std::array<OpQuantity, 2> kOpQuantities{
 /// Runs of one density, and the dense ones they are compared with.
 struct Panel {
   std::string suffix;  // of the file's name
-  std::vector<FigureRun> runs;
+  FigureRuns runs;
   std::vector<SeriesStyle> styles;
 };
 
-std::vector<Panel> panels(const std::vector<FigureRun>& runs) {
+std::vector<Panel> panels(const FigureRuns& runs) {
   const std::vector<SeriesStyle> styles = run_styles(runs);
   std::vector<std::string> densities;
   for (const FigureRun& run : runs) {
@@ -134,7 +134,7 @@ Chart dots_of(const Panel& panel, const OpQuantity& quantity, const std::vector<
 
 }  // namespace
 
-void add_op_figures(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
+void add_op_figures(const FigureRuns& runs, Figures& figures) {
   for (const Panel& panel : panels(runs)) {
     const std::vector<std::string> names = op_names(panel);
     // one operation is its own total, and of very many the table tells more
@@ -152,14 +152,13 @@ void add_op_figures(const std::vector<FigureRun>& runs, std::vector<Figure>& fig
   }
 }
 
-std::vector<Figure> make_figures(const std::vector<RunRecord>& records,
-                                 const FigureExtras& extras) {
-  std::vector<Figure> figures;
-  const std::vector<FigureRun> runs = figure_runs(records);
+Figures make_figures(const Runs& records, const FigureExtras& extras) {
+  Figures figures;
+  const FigureRuns runs = figure_runs(records);
   if (runs.empty()) return figures;
   add_density_figures(extras.measured, runs, figures);
   // of runs that differ in their seed alone, bars and maps show the first
-  std::vector<FigureRun> firsts;
+  FigureRuns firsts;
   std::copy_if(runs.begin(), runs.end(), std::back_inserter(firsts),
                [](const FigureRun& run) { return !run.repeated; });
   add_sweep_figures(firsts, figures);

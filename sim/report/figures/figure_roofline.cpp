@@ -27,10 +27,7 @@ std::optional<LinePoint> place(const SummaryRow& row) {
 /// Memory bandwidth up to the ridge, peak arithmetic beyond it.
 LineSeries roof(const std::string& label, unsigned dash, const PeakRates& peak, double left,
                 double right) {
-  LineSeries line;
-  line.label = label;
-  line.reference = true;
-  line.style.dash = dash;
+  LineSeries line{label, {"", 7, dash}, true};
   const double ridge = peak.tflops * 1e3 / peak.sram_gbps;
   const auto at = [&](double x) {
     line.points.push_back(exact_point(x, std::min(peak.tflops, peak.sram_gbps * x * 1e-3)));
@@ -42,7 +39,7 @@ LineSeries roof(const std::string& label, unsigned dash, const PeakRates& peak, 
 }
 
 /// The operations of a single run, or the runs of a comparison.
-LineFigure points_of(const std::vector<FigureRun>& runs) {
+LineFigure points_of(const FigureRuns& runs) {
   LineFigure figure;
   const std::vector<SeriesStyle> styles = run_styles(runs);
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -60,7 +57,7 @@ LineFigure points_of(const std::vector<FigureRun>& runs) {
 }
 
 /// The first peak of each machine that has a point, in the order of the runs.
-std::vector<std::pair<std::string, PeakRates>> peaks_of(const std::vector<FigureRun>& runs) {
+std::vector<std::pair<std::string, PeakRates>> peaks_of(const FigureRuns& runs) {
   std::vector<std::pair<std::string, PeakRates>> peaks;
   for (const FigureRun& run : runs) {
     const bool known = any_of(peaks, [&](const auto& each) { return each.first == run.machine; });
@@ -72,7 +69,7 @@ std::vector<std::pair<std::string, PeakRates>> peaks_of(const std::vector<Figure
 
 }  // namespace
 
-void add_roofline_figure(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
+void add_roofline_figure(const FigureRuns& runs, Figures& figures) {
   LineFigure figure = points_of(runs);
   const std::vector<std::pair<std::string, PeakRates>> peaks = peaks_of(runs);
   if (figure.series.empty() || peaks.empty()) return;
@@ -95,7 +92,7 @@ void add_roofline_figure(const std::vector<FigureRun>& runs, std::vector<Figure>
   figure.x_label = "Useful FLOP per byte of tile or core memory";
   figure.y_label = "Useful TFLOP/s";
   figure.title = figure_title(runs);
-  for (std::string& line : missing_lines(runs)) figure.title.push_back(std::move(line));
+  append(figure.title, missing_lines(runs));
   figure.x_at_values = false;
   figure.roofs = true;
   figures.push_back(draw_lines(figure));

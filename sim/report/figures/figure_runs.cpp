@@ -43,11 +43,6 @@ double density_of(const FigureRun& run) {
   return dense > 0 ? useful / dense : 1;
 }
 
-/// Something of a run that is worth saying only where runs differ in it.
-struct Facet {
-  std::string (*word)(const FigureRun& run);
-};
-
 std::string workload_of(const FigureRun& run) {
   if (run.ops.size() != 1) return run.total.workload;
   const SummaryRow& only = run.ops.front();
@@ -64,12 +59,12 @@ std::string dtype_of(const FigureRun& run) {
 
 /// The last word of each path, or all of it where that would be one of two.
 std::vector<std::string> short_names(const std::vector<std::string>& paths) {
-  const auto last = [](const std::string& path) { return path.substr(path.rfind('.') + 1); };
   std::vector<std::string> names;
   for (const std::string& path : paths) {
+    const std::string last = last_word(path);
     const auto alike =
-        count_where(paths, [&](const std::string& other) { return last(other) == last(path); });
-    names.push_back(alike > 1 ? path : last(path));
+        count_where(paths, [&](const std::string& other) { return last_word(other) == last; });
+    names.push_back(alike > 1 ? path : last);
   }
   return names;
 }
@@ -85,7 +80,7 @@ std::optional<PeakRates> peaks_of(const OpResult& result) {
 }
 
 /// Where parameters vary, names of bars leave out what all of them have in common.
-void shorten_bars(std::vector<FigureRun>& runs) {
+void shorten_bars(FigureRuns& runs) {
   const auto differ = [&](auto word) {
     return any_of(runs, [&](const FigureRun& run) { return word(run) != word(runs.front()); });
   };
@@ -103,7 +98,7 @@ void shorten_bars(std::vector<FigureRun>& runs) {
 }
 
 /// Whether each value of axis `first` has one value of axis `second` beside it.
-bool implies(const std::vector<FigureRun>& runs, std::size_t first, std::size_t second) {
+bool implies(const FigureRuns& runs, std::size_t first, std::size_t second) {
   std::map<std::string, std::string> with;
   return all_of(runs, [&](const FigureRun& run) {
     const std::vector<std::string>& values = run.total.varying;
@@ -113,7 +108,7 @@ bool implies(const std::vector<FigureRun>& runs, std::size_t first, std::size_t 
 }
 
 /// The axes that names of runs say: where they are many, not those that an earlier one implies.
-std::vector<std::size_t> axes_to_name(const std::vector<FigureRun>& runs, std::size_t axes) {
+std::vector<std::size_t> axes_to_name(const FigureRuns& runs, std::size_t axes) {
   constexpr std::size_t kFew = 2;
   std::vector<std::size_t> named;
   for (std::size_t i = 0; i < axes; ++i) {
@@ -125,7 +120,7 @@ std::vector<std::size_t> axes_to_name(const std::vector<FigureRun>& runs, std::s
 }
 
 /// Adds to the variants of all runs what they differ in.
-void tell_apart(std::vector<FigureRun>& runs, const std::vector<std::string>& varying) {
+void tell_apart(FigureRuns& runs, const std::vector<std::string>& varying) {
   const std::vector<std::string> names = short_names(varying);
   for (const std::size_t i : axes_to_name(runs, varying.size())) {
     for (FigureRun& run : runs) {
@@ -136,21 +131,23 @@ void tell_apart(std::vector<FigureRun>& runs, const std::vector<std::string>& va
   }
   // a mode that goes with the machine or with the pattern says nothing new, so it must differ
   // between runs of one machine and pattern
-  for (const Facet& facet : {Facet{workload_of}, Facet{mode_of}, Facet{dtype_of}}) {
+  for (const auto word : {workload_of, mode_of, dtype_of}) {
     std::map<std::string, std::set<std::string>> words;
     for (const FigureRun& run : runs) {
-      words[run.machine + "/" + run.pattern].insert(facet.word(run));
+      words[run.machine + "/" + run.pattern].insert(word(run));
     }
     const bool differs = any_of(words, [](const auto& each) { return each.second.size() > 1; });
     if (!differs) continue;
     for (FigureRun& run : runs) {
       if (!run.variant.empty()) run.variant += " ";
-      run.variant += facet.word(run);
+      run.variant += word(run);
     }
   }
 }
 
 }  // namespace
+
+std::string last_word(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
 std::string FigureRun::series() const {
   // no commas: gnuplot compares the words of a CSV cell, and does not take its quotes off
@@ -171,7 +168,7 @@ std::string status_words(Status status) {
   return words;
 }
 
-std::vector<std::string> missing_lines(const std::vector<FigureRun>& runs) {
+std::vector<std::string> missing_lines(const FigureRuns& runs) {
   constexpr std::size_t kMostLines = 3;
   std::vector<std::string> lines;
   std::size_t more = 0;
@@ -206,13 +203,13 @@ std::string pattern_label(const SummaryRow& row) {
   return row.pattern + " " + row.block;
 }
 
-std::vector<FigureRun> figure_runs(const std::vector<RunRecord>& records) {
+FigureRuns figure_runs(const Runs& records) {
   std::map<std::string, std::string> extents;
   for (const RunRecord& record : records) {
     std::string& extent = extents.emplace(record.machine, record.extent).first->second;
     if (extent != record.extent) extent = "several sizes";
   }
-  std::vector<FigureRun> runs;
+  FigureRuns runs;
   for (const RunRecord& record : records) {
     FigureRun& run = runs.emplace_back();
     run.record = &record;
@@ -247,7 +244,7 @@ std::vector<FigureRun> figure_runs(const std::vector<RunRecord>& records) {
   return runs;
 }
 
-std::vector<SeriesStyle> run_styles(const std::vector<FigureRun>& runs) {
+std::vector<SeriesStyle> run_styles(const FigureRuns& runs) {
   std::vector<std::string> machines;
   std::vector<std::string> others;
   std::vector<SeriesStyle> styles;
@@ -261,14 +258,14 @@ std::vector<SeriesStyle> run_styles(const std::vector<FigureRun>& runs) {
   return styles;
 }
 
-const std::vector<std::string>& varying_of(const std::vector<FigureRun>& runs) {
+const std::vector<std::string>& varying_of(const FigureRuns& runs) {
   static const std::vector<std::string> none;
   const auto* const found =
       find_where(runs, [](const FigureRun& run) { return !run.record->varying.empty(); });
   return found == nullptr ? none : found->record->varying;
 }
 
-std::vector<std::string> figure_title(const std::vector<FigureRun>& runs) {
+std::vector<std::string> figure_title(const FigureRuns& runs) {
   std::vector<std::string> workloads;
   std::vector<std::string> machines;
   for (const FigureRun& run : runs) {

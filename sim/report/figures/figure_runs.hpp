@@ -43,16 +43,20 @@ struct FigureRun {
 
   bool ok() const { return total.status == Status::ok; }
 };
+using FigureRuns = std::vector<FigureRun>;
+
+/// "tiles" of "ipu.tiles".
+std::string last_word(const std::string& path);
 
 /// "out of memory", "not supported", "failed" or "interrupted": why a run has no values.
 std::string status_words(Status status);
 
 /// Runs without values and why, as lines of a title where no place for a marker is known.
-std::vector<std::string> missing_lines(const std::vector<FigureRun>& runs);
+std::vector<std::string> missing_lines(const FigureRuns& runs);
 
 /// The runs of a result in their order, with the labels that tell them apart. They refer to
 /// `records`.
-std::vector<FigureRun> figure_runs(const std::vector<RunRecord>& records);
+FigureRuns figure_runs(const Runs& records);
 
 /// Useful TFLOP/s, and speed-up over dense, with the interval of published values if it is known.
 std::optional<EnergyRange> throughput_range(const SummaryRow& row);
@@ -62,12 +66,12 @@ std::optional<EnergyRange> speedup_range(const SummaryRow& row);
 std::string pattern_label(const SummaryRow& row);
 
 /// The style of every run, by the machines and patterns of all of them.
-std::vector<SeriesStyle> run_styles(const std::vector<FigureRun>& runs);
+std::vector<SeriesStyle> run_styles(const FigureRuns& runs);
 
 /// The names of what varies between the runs, SummaryRow::varying; none if nothing does.
-const std::vector<std::string>& varying_of(const std::vector<FigureRun>& runs);
+const std::vector<std::string>& varying_of(const FigureRuns& runs);
 
 /// What is shown, above the data: the workload, and what was simulated of each machine.
-std::vector<std::string> figure_title(const std::vector<FigureRun>& runs);
+std::vector<std::string> figure_title(const FigureRuns& runs);
 
 }  // namespace lacuna

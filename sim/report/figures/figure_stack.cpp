@@ -91,7 +91,7 @@ StackedBar energy_bar(const FigureRun& run) {
 
 }  // namespace
 
-void add_stack_figures(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
+void add_stack_figures(const FigureRuns& runs, Figures& figures) {
   StackedFigure of_runs = layers("cycle_stack", figure_title(runs));
   StackedFigure of_ops = layers("cycle_stack_ops", of_runs.title);
   if (!any_of(runs, [](const FigureRun& run) { return run.ok(); })) return;
@@ -123,7 +123,7 @@ void add_stack_figures(const std::vector<FigureRun>& runs, std::vector<Figure>& 
   if (of_ops.bars.size() > of_runs.bars.size()) add_stacked(of_ops, figures);
 }
 
-void add_energy_figure(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
+void add_energy_figure(const FigureRuns& runs, Figures& figures) {
   StackedFigure figure;
   figure.name = "energy_parts";
   figure.title = figure_title(runs);

@@ -191,7 +191,7 @@ std::string script_of(const StackChart& chart) {
   return figure_script(chart.page, stacked_body(chart), normalise);
 }
 
-void add_stacked(const StackedFigure& figure, std::vector<Figure>& figures) {
+void add_stacked(const StackedFigure& figure, Figures& figures) {
   for (std::size_t first = 0; first < figure.bars.size(); first += kMostBars) {
     StackedFigure page = figure;
     const std::size_t last = std::min(first + kMostBars, figure.bars.size());

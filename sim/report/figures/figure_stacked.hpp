@@ -37,6 +37,6 @@ struct StackedFigure {
 };
 
 /// As many pages as the bars need; those after the first are called name_2 and so on.
-void add_stacked(const StackedFigure& figure, std::vector<Figure>& figures);
+void add_stacked(const StackedFigure& figure, Figures& figures);
 
 }  // namespace lacuna

@@ -26,7 +26,7 @@ std::optional<double> positive(const std::string& text) {
 /// Whether each value of axis `axis` goes with one text of the runs alone, of which there are
 /// several: what is zipped with an axis moves along it.
 template <class Text>
-bool goes_with(const std::vector<FigureRun>& runs, std::size_t axis, const Text& text) {
+bool goes_with(const FigureRuns& runs, std::size_t axis, const Text& text) {
   std::map<std::string, std::string> with;
   std::set<std::string> texts;
   for (const FigureRun& run : runs) {
@@ -45,7 +45,7 @@ struct Along {
   bool pattern = false;
   bool density = false;
 
-  Along(const std::vector<FigureRun>& runs, std::size_t axis)
+  Along(const FigureRuns& runs, std::size_t axis)
       : names(varying_of(runs)),
         axes{axis},
         pattern(goes_with(runs, axis, [](const FigureRun& run) { return run.pattern; })),
@@ -78,7 +78,7 @@ struct Along {
     const auto add = [&](const std::string& name) { text += (text.empty() ? "" : " and ") + name; };
     for (const std::size_t other : axes) {
       const std::string& path = names[other];
-      if (other != axis) add(whole ? path : path.substr(path.rfind('.') + 1));
+      if (other != axis) add(whole ? path : last_word(path));
     }
     if (pattern) add("pattern");
     if (density) add("density");
@@ -88,14 +88,13 @@ struct Along {
 
 /// What the line of a run is called.
 std::string line_name(const FigureRun& run, const Along& along) {
-  const auto last = [](const std::string& path) { return path.substr(path.rfind('.') + 1); };
   std::string name = run.machine;
   if (!along.pattern) name += " " + run.pattern;
   if (!along.density && run.pattern != "dense") name += " at " + run.density_text;
   for (std::size_t i = 0; i < run.total.varying.size(); ++i) {
     const std::string& value = run.total.varying[i];
     if (along.axes.count(i) == 0 && !value.empty()) {
-      name += fmt::format(" {}={}", last(along.names[i]), value);
+      name += fmt::format(" {}={}", last_word(along.names[i]), value);
     }
   }
   return name;
@@ -119,7 +118,7 @@ const std::array<Metric, 3> kMetrics = {{
     {"energy", "Energy per useful FLOP (pJ)", energy},
 }};
 
-LineFigure figure_of(const std::vector<FigureRun>& runs, std::size_t axis, const Metric& metric) {
+LineFigure figure_of(const FigureRuns& runs, std::size_t axis, const Metric& metric) {
   LineFigure figure;
   figure.name = file_word(fmt::format("{}_against_{}", metric.name, varying_of(runs)[axis]));
   const Along along(runs, axis);
@@ -149,7 +148,7 @@ LineFigure figure_of(const std::vector<FigureRun>& runs, std::size_t axis, const
 
 }  // namespace
 
-void add_sweep_figures(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
+void add_sweep_figures(const FigureRuns& runs, Figures& figures) {
   for (std::size_t axis = 0; axis < varying_of(runs).size(); ++axis) {
     for (const Metric& metric : kMetrics) {
       LineFigure figure = figure_of(runs, axis, metric);

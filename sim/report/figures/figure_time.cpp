@@ -30,14 +30,6 @@ std::string load_rows(const LoadMap& map) {
   return csv;
 }
 
-/// From half a cell before the first to half a cell behind the last.
-Axis cells_axis(const char* label, std::size_t cells, bool down) {
-  const double end = static_cast<double>(cells) - 0.5;
-  Axis axis{label, false, -0.5, end};
-  if (down) std::swap(axis.from, axis.to);
-  return axis;
-}
-
 std::string phases_rows(const std::vector<PhaseSpan>& spans,
                         const std::vector<std::string>& tracks) {
   std::string csv;

@@ -35,8 +35,8 @@ StackedFigure waterfall(std::string name, std::string title, const Why& why) {
 
 }  // namespace
 
-std::vector<Figure> why_figures(const Answer& answer) {
-  std::vector<Figure> figures;
+Figures why_figures(const Answer& answer) {
+  Figures figures;
   for (const AnswerCause& each : answer.causes) {
     const RunRecord& run = *each.run;
     add_why_figure(fmt::format("why_run{}", run.run),
@@ -48,7 +48,7 @@ std::vector<Figure> why_figures(const Answer& answer) {
 }
 
 void add_why_figure(const std::string& name, const std::string& title, const Why& why,
-                    std::vector<Figure>& figures) {
+                    Figures& figures) {
   if (!why.ladder.empty()) add_stacked(waterfall(name, title, why), figures);
 }
 

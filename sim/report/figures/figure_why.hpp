@@ -11,10 +11,10 @@ namespace lacuna {
 
 /// Of each run that was asked why it is not faster, a waterfall: what remains as causes are taken
 /// away one after the other, and what each took.
-std::vector<Figure> why_figures(const Answer& answer);
+Figures why_figures(const Answer& answer);
 
 /// The same of one that has no record, such as a language model.
 void add_why_figure(const std::string& name, const std::string& title, const Why& why,
-                    std::vector<Figure>& figures);
+                    Figures& figures);
 
 }  // namespace lacuna

@@ -96,12 +96,12 @@ Figure draw(const std::string& unit, const std::vector<const ValidationOutcome*>
 
 }  // namespace
 
-std::vector<Figure> validation_figures(const std::vector<ValidationOutcome>& outcomes) {
+Figures validation_figures(const Outcomes& outcomes) {
   std::map<std::string, std::vector<const ValidationOutcome*>> by_unit;
   for (const ValidationOutcome& outcome : outcomes) {
     if (drawable(outcome)) by_unit[outcome.unit].push_back(&outcome);
   }
-  std::vector<Figure> figures;
+  Figures figures;
   figures.reserve(by_unit.size());
   for (const auto& [unit, points] : by_unit) figures.push_back(draw(unit, points));
   return figures;

@@ -11,6 +11,6 @@ namespace lacuna {
 /// Simulated against published values, one figure for each unit, with the line of equality and
 /// those of 25 % more and less. A series is a block and density, or a family without blocks.
 /// Nothing for outcomes without two numbers above zero.
-std::vector<Figure> validation_figures(const std::vector<ValidationOutcome>& outcomes);
+Figures validation_figures(const Outcomes& outcomes);
 
 }  // namespace lacuna

@@ -43,7 +43,7 @@ std::vector<HtmlCell> metric_cells(const SummaryRow& row) {
 
 constexpr std::size_t kMostRows = 400;  // of the tables behind the answer
 
-std::string ops_table(const std::vector<RunRecord>& records) {
+std::string ops_table(const Runs& records) {
   HtmlTable table({"run",
                    "machine",
                    "pattern",
@@ -87,7 +87,7 @@ std::optional<double> percent_of(double part, double all) {
   return all > 0 ? std::optional(part * 100 / all) : std::nullopt;
 }
 
-std::string stack_table_html(const std::vector<RunRecord>& records) {
+std::string stack_table_html(const Runs& records) {
   HtmlTable table({"run", "machine", "pattern", "layer", "kind", "unit-cycles", "%"}, 5);
   for (const RunRecord& record : records) {
     const std::vector<StackPart> stack = record.stack();
@@ -102,7 +102,7 @@ std::string stack_table_html(const std::vector<RunRecord>& records) {
   return table.text(kMostRows, "cycle_stack.csv");
 }
 
-std::string energy_table_html(const std::vector<RunRecord>& records) {
+std::string energy_table_html(const Runs& records) {
   HtmlTable table({"run", "machine", "pattern", "operation", "component", "energy (uJ)", "low (uJ)",
                    "high (uJ)", "% of nominal"},
                   5);
@@ -122,7 +122,7 @@ std::string energy_table_html(const std::vector<RunRecord>& records) {
 }
 
 /// What each machine says of its plan, an entry each.
-std::string notes_html(const std::vector<RunRecord>& records) {
+std::string notes_html(const Runs& records) {
   HtmlTable table({"run", "machine", "operation", "of the plan", "is"}, 5);
   for (const RunRecord& record : records) {
     for (const OpRecord& op : record.ops) {
@@ -147,7 +147,7 @@ std::string parameter_table_html(const std::vector<ParameterValue>& parameters) 
 }
 
 /// Of each machine's first run; what differs between runs is a column of the tables.
-std::string parameters_html(const std::vector<RunRecord>& records) {
+std::string parameters_html(const Runs& records) {
   std::string text;
   std::vector<std::string> seen;
   for (const RunRecord& record : records) {
@@ -228,7 +228,7 @@ std::string csv_table(const std::string& csv) {
   return table.text();
 }
 
-bool all_exact(const std::vector<RunRecord>& records) {
+bool all_exact(const Runs& records) {
   return all_of(records, [](const RunRecord& record) { return record.total.exact; });
 }
 
@@ -267,8 +267,8 @@ std::string why_html(const Answer& answer) {
     text += fmt::format("<p><strong>{}.</strong>", html_escaped(answer.points[each.point].name));
     for (const std::string& sentence : each.why().sentences) text += " " + html_escaped(sentence);
     text += "</p>\n";
-    HtmlTable table({"taken away, in this order", "replayed by, with those above", "cycles",
-                     "faster", "zeros gain"},
+    HtmlTable table({"taken away, in this order", "replayed by, with those above",
+                     fmt::format("time ({})", each.why().unit), "faster", "zeros gain"},
                     2);
     for (const LadderLine& line : ladder_lines(each.why())) {
       table.row(html_cells(line.taken, line.by,
@@ -282,7 +282,7 @@ std::string why_html(const Answer& answer) {
 
 }  // namespace
 
-std::string html_report(const HtmlReport& report, const std::vector<RunRecord>& records) {
+std::string html_report(const HtmlReport& report, const Runs& records) {
   std::string said = fmt::format("<p>Lacuna {}; {} run{}; {}.</p>\n", html_escaped(report.version),
                                  records.size(), records.size() == 1 ? "" : "s",
                                  all_exact(records) ? "exact" : "with approximations");

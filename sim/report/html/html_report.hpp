@@ -21,7 +21,7 @@ struct HtmlReport {
 /// One page that needs nothing but itself, offline: the answer first, then figures with captions,
 /// tables that sort and filter, parameters, and how to make it again. For light and dark, phones
 /// and print; at most three MB for some dozens of runs. A function of its arguments.
-std::string html_report(const HtmlReport& report, const std::vector<RunRecord>& records);
+std::string html_report(const HtmlReport& report, const Runs& records);
 
 /// The same frame for results that are not runs of operations: `tables` are CSV texts with names
 /// and a line of heads each.

@@ -14,20 +14,14 @@ namespace lacuna {
 namespace {
 
 LineSeries dots(const std::string& label, unsigned style) {
-  LineSeries series;
-  series.label = label;
-  series.style = line_style(style);
+  LineSeries series{label, line_style(style)};
   series.joined = false;
   return series;
 }
 
-void add(LineSeries& series, double x, double y) { series.points.push_back({x, y, y, y}); }
-
 /// A thin line at 1, as wide as the points.
 LineSeries line_at_one(const std::vector<LineSeries>& all) {
-  LineSeries one;
-  one.label = "equal";
-  one.reference = true;
+  LineSeries one{"equal", {}, true};
   double low = 0;
   double high = 0;
   for (const LineSeries& series : all) {
@@ -36,8 +30,7 @@ LineSeries line_at_one(const std::vector<LineSeries>& all) {
       high = std::max(high, point.x);
     }
   }
-  add(one, low, 1);
-  add(one, high, 1);
+  one.points = {exact_point(low, 1), exact_point(high, 1)};
   return one;
 }
 
@@ -58,7 +51,7 @@ Figure gains(const std::vector<const ValidationOutcome*>& points) {
     series.joined = false;
     const LaidOutPoint& laid = *point->laid_out;
     const auto planned = static_cast<double>(laid.planned);
-    add(series, planned, planned / static_cast<double>(laid.cycles));
+    series.points.push_back(exact_point(planned, planned / static_cast<double>(laid.cycles)));
   }
   figure.series.insert(figure.series.begin(), line_at_one(figure.series));
   return draw_lines(figure);
@@ -74,8 +67,12 @@ Figure agreement(const std::vector<const ValidationOutcome*>& points) {
   LineSeries alone = dots("product at its layout, dense as planned", 1);
   for (const ValidationOutcome* const point : points) {
     const LaidOutPoint& laid = *point->laid_out;
-    if (laid.as_planned) add(planned, *point->published, *laid.as_planned / *point->published);
-    if (laid.alone) add(alone, *point->published, *laid.alone / *point->published);
+    const double published = *point->published;
+    const auto add = [&](LineSeries& series, const std::optional<double>& simulated) {
+      if (simulated) series.points.push_back(exact_point(published, *simulated / published));
+    };
+    add(planned, laid.as_planned);
+    add(alone, laid.alone);
   }
   figure.series = {planned, alone};
   figure.series.insert(figure.series.begin(), line_at_one(figure.series));
@@ -84,7 +81,7 @@ Figure agreement(const std::vector<const ValidationOutcome*>& points) {
 
 }  // namespace
 
-std::vector<Figure> layout_figures(const std::vector<ValidationOutcome>& outcomes) {
+Figures layout_figures(const Outcomes& outcomes) {
   std::vector<const ValidationOutcome*> laid;
   std::vector<const ValidationOutcome*> measured;
   for (const ValidationOutcome& outcome : outcomes) {
@@ -92,7 +89,7 @@ std::vector<Figure> layout_figures(const std::vector<ValidationOutcome>& outcome
     laid.push_back(&outcome);
     if (outcome.ratio && outcome.published && *outcome.published > 0) measured.push_back(&outcome);
   }
-  std::vector<Figure> figures;
+  Figures figures;
   if (!laid.empty()) figures.push_back(gains(laid));
   if (!measured.empty()) figures.push_back(agreement(measured));
   return figures;

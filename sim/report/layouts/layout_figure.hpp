@@ -11,6 +11,6 @@ namespace lacuna {
 /// Of points with chosen layouts: how many times as fast as planned each product is, over its
 /// planned cycles, by block. With measurements also simulated over published, as planned and at the
 /// layout. None where there is nothing to show.
-std::vector<Figure> layout_figures(const std::vector<ValidationOutcome>& outcomes);
+Figures layout_figures(const Outcomes& outcomes);
 
 }  // namespace lacuna

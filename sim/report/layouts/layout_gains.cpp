@@ -44,7 +44,7 @@ std::string factor(double value) { return fmt::format("{:.3f}", value); }
 
 }  // namespace
 
-std::string layout_gains_table(const std::vector<ValidationOutcome>& outcomes) {
+std::string layout_gains_table(const Outcomes& outcomes) {
   std::vector<std::string> names;
   std::map<std::string, FamilyGains> families;
   for (const ValidationOutcome& outcome : outcomes) {
@@ -80,7 +80,7 @@ std::string layout_gains_table(const std::vector<ValidationOutcome>& outcomes) {
   return table.text();
 }
 
-std::string layout_gains_csv(const std::vector<ValidationOutcome>& outcomes) {
+std::string layout_gains_csv(const Outcomes& outcomes) {
   static constexpr std::array<const char*, 6> kShape = {"m", "k", "n", "density", "block", "mode"};
   std::vector<std::string> titles = {"id", "family"};
   append(titles, kShape);

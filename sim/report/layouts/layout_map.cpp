@@ -84,7 +84,7 @@ std::vector<CellMap::Cell> all_places(const CellMap& map) {
 
 }  // namespace
 
-void add_layout_map(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
+void add_layout_map(const FigureRuns& runs, Figures& figures) {
   std::vector<const FigureRun*> laid;
   for (const FigureRun& run : runs) {
     const bool sparse = run.pattern != "dense" && run.density > 0;

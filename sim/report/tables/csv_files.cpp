@@ -39,7 +39,7 @@ std::string csv_line(const std::vector<std::string>& cells) {
   return line + '\n';
 }
 
-std::string summary_csv(const std::vector<RunRecord>& records) {
+std::string summary_csv(const Runs& records) {
   std::vector<std::string> header = summary_columns();
   if (!records.empty()) {
     append(header, records[0].varying);
@@ -52,7 +52,7 @@ std::string summary_csv(const std::vector<RunRecord>& records) {
   return text;
 }
 
-std::string statistics_csv(const std::vector<RunRecord>& records) {
+std::string statistics_csv(const Runs& records) {
   std::string text = csv_line({"run", "op_id", "path", "name", "unit", "value"});
   for (const RunRecord& record : records) {
     for (const OpRecord& op : record.ops) {
@@ -64,7 +64,7 @@ std::string statistics_csv(const std::vector<RunRecord>& records) {
   return text;
 }
 
-std::string cycle_stack_csv(const std::vector<RunRecord>& records) {
+std::string cycle_stack_csv(const Runs& records) {
   std::string text = csv_line({"run", "op_id", "units", "cycles", "layer", "kind", "unit_cycles"});
   for (const RunRecord& record : records) {
     for (const OpRecord& op : record.ops) {
@@ -77,7 +77,7 @@ std::string cycle_stack_csv(const std::vector<RunRecord>& records) {
   return text;
 }
 
-std::string events_csv(const std::vector<RunRecord>& records) {
+std::string events_csv(const Runs& records) {
   std::string text = csv_line({"run", "op_id", "cycle", "unit", "kind", "argument"});
   for (const RunRecord& record : records) {
     for (const OpRecord& op : record.ops) {

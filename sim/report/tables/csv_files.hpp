@@ -24,6 +24,11 @@ std::string cell_text(const std::optional<Cell>& cell) {
   return cell ? fmt::format("{}", *cell) : "";
 }
 
+/// The same for a place of an image, which gnuplot leaves white where there is none.
+inline std::string pixel_text(const std::optional<double>& value) {
+  return value ? cell_text(value) : "NaN";
+}
+
 /// Cells as text, and a line of them.
 template <class... Cells>
 std::vector<std::string> as_cells(const Cells&... cells) {
@@ -35,15 +40,15 @@ std::string csv_row(const Cells&... cells) {
 }
 
 /// The texts of the CSV files of a result folder.
-std::string summary_csv(const std::vector<RunRecord>& records);
-std::string statistics_csv(const std::vector<RunRecord>& records);
+std::string summary_csv(const Runs& records);
+std::string statistics_csv(const Runs& records);
 
 /// `run,op_id,units,cycles,layer,kind,unit_cycles`: units x cycles is the sum of unit_cycles over
 /// the rows of an operation, exactly.
-std::string cycle_stack_csv(const std::vector<RunRecord>& records);
+std::string cycle_stack_csv(const Runs& records);
 
 /// `run,op_id,cycle,unit,kind,argument`, of one execution of each operation.
-std::string events_csv(const std::vector<RunRecord>& records);
+std::string events_csv(const Runs& records);
 
 /// The cells of a CSV text, its heading first; whether one is a number.
 std::vector<std::vector<std::string>> csv_rows(const std::string& csv);

@@ -61,7 +61,7 @@ std::uint64_t RunRecord::units() const {
   return result == nullptr ? 0 : result->units + result->idle_units;
 }
 
-bool is_interrupted(const std::vector<RunRecord>& records) {
+bool is_interrupted(const Runs& records) {
   return any_of(records,
                 [](const RunRecord& record) { return record.total.status == Status::interrupted; });
 }

@@ -181,8 +181,9 @@ struct RunRecord {
   /// Tiles or cores simulated, of the first operation that is ok; 0 if none is.
   std::uint64_t units() const;
 };
+using Runs = std::vector<RunRecord>;
 
 /// True if a run among these was ended before it had finished.
-bool is_interrupted(const std::vector<RunRecord>& records);
+bool is_interrupted(const Runs& records);
 
 }  // namespace lacuna

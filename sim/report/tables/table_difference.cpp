@@ -179,25 +179,24 @@ Change& place(std::vector<Change>& changes, const std::string& name) {
                      {name, std::nullopt, std::nullopt});
 }
 
-using Side = std::optional<double> Change::*;
+/// The cycles of operations and of parts of the cycle stack in both runs.
+struct CycleChanges {
+  std::vector<Change> operations;
+  std::vector<Change> parts;
 
-void add_operations(const RunRecord& run, Side side, std::vector<Change>& changes) {
-  for (const OpRecord& op : run.ops) {
-    Change& change = place(changes, op.row.op_id);
-    if (op.row.cycles) change.*side = static_cast<double>(*op.row.cycles);
-  }
-}
-
-void add_parts(const RunRecord& run, Side side, std::vector<Change>& changes) {
-  for (const OpRecord& op : run.ops) {
-    for (const StackPart& part : op.result.stack) {
-      if (part.cycles == 0) continue;
-      Change& change = place(changes, fmt::format("{}.{}", layer_name(part.layer), part.kind));
-      change.*side = (change.*side).value_or(0) +
-                     static_cast<double>(part.cycles) / static_cast<double>(op.result.units);
+  void add(const RunRecord& run, std::optional<double> Change::*side) {
+    for (const OpRecord& op : run.ops) {
+      Change& own = place(operations, op.row.op_id);
+      if (op.row.cycles) own.*side = static_cast<double>(*op.row.cycles);
+      for (const StackPart& part : op.result.stack) {
+        if (part.cycles == 0) continue;
+        Change& change = place(parts, fmt::format("{}.{}", layer_name(part.layer), part.kind));
+        change.*side = (change.*side).value_or(0) +
+                       static_cast<double>(part.cycles) / static_cast<double>(op.result.units);
+      }
     }
   }
-}
+};
 
 std::vector<Change> totals_of(const Pair& pair) {
   std::vector<Change> changes;
@@ -222,22 +221,17 @@ std::vector<Change> totals_of(const Pair& pair) {
 }
 
 std::string pair_text(const Pair& pair) {
-  const Side before = &Change::before;
-  const Side after = &Change::after;
   std::string text = run_name(*pair.before) + "\n\n";
   if (pair.before->total.status != pair.after->total.status) {
     text += fmt::format("status: before {}, after {}\n\n", status_name(pair.before->total.status),
                         status_name(pair.after->total.status));
   }
   text += changes_text("total", "", totals_of(pair), Order::as_given) + '\n';
-  std::vector<Change> operations;
-  add_operations(*pair.before, before, operations);
-  add_operations(*pair.after, after, operations);
-  if (operations.size() > 1) text += changes_text("operation", "cycles", operations) + '\n';
-  std::vector<Change> parts;
-  add_parts(*pair.before, before, parts);
-  add_parts(*pair.after, after, parts);
-  return text + changes_text("part of the cycle stack", "cycles", parts);
+  CycleChanges of;
+  of.add(*pair.before, &Change::before);
+  of.add(*pair.after, &Change::after);
+  if (of.operations.size() > 1) text += changes_text("operation", "cycles", of.operations) + '\n';
+  return text + changes_text("part of the cycle stack", "cycles", of.parts);
 }
 
 bool same_totals(const Pair& pair) {

@@ -11,7 +11,7 @@ namespace lacuna {
 /// The runs of a result, with the name it is spoken of by.
 struct NamedRuns {
   std::string name;
-  std::vector<RunRecord> runs;
+  Runs runs;
 };
 
 /// What differs between two results: parameters and layouts; totals, operations and parts of the

@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
+#include "tests/support/csv_table.hpp"
 #include "tests/support/driver/program_bench.hpp"
+#include "tests/support/driver/real_program.hpp"
 #include "tests/support/printed_row.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -81,6 +85,32 @@ TEST(Describe, AGroupIsItsParametersAndStatistics) {
   EXPECT_EQ(energy.status, 0) << energy.err;
   EXPECT_THAT(energy.out, AllOf(HasSubstr("Prices of events"), HasSubstr("(Jouppi")));
   EXPECT_THAT(printed_row(energy.out, "mac_fp16_acc32"), Contains("pJ/op"));
+}
+
+// A stack and a comparison of results call a part LAYER.KIND, and a result's statistics PATH.NAME:
+// describe knows each of them by that name.
+TEST(Describe, KnowsPartsOfAStackAndStatisticsAsResultsCallThem) {
+  const TempFolder folder;
+  const std::string out = (folder.path() / "out").string();
+  ASSERT_EQ(run_real("compare --machine bow --machine wse2 --gemm 64x64x32 --set ipu.tiles=8 --set "
+                     "wafer.columns=8 --set wafer.rows=8 --quiet --out " +
+                     out)
+                .status,
+            0);
+  std::set<std::string> names;
+  const auto add = [&](const char* file, const char* first, const char* second) {
+    for (const CsvRow& row : CsvTable(file_text(out + file)).rows()) {
+      names.insert(row.at(first) + '.' + row.at(second));
+    }
+  };
+  add("/cycle_stack.csv", "layer", "kind");
+  add("/statistics.csv", "path", "name");
+  EXPECT_GT(names.size(), 20U);
+  for (const std::string& name : names) {
+    const Ran ran = run_real({"describe", name});
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("of a machine of kind")) << name;
+  }
 }
 
 TEST(Describe, AMachineFileIsDescribedAsAPresetIs) {

@@ -180,7 +180,7 @@ TEST(SystemTrace, SystemsOfAllKindsAreComparedOnOneTrace) {
     const CsvTable metrics(bench.read(machine + std::string("/metrics.csv")));
     const CsvTable row = both_rows.where({{"system", machine}});
     EXPECT_EQ(row.cell("chips"), "4");
-    EXPECT_EQ(row.cell("step_s"), metrics.where({{"quantity", "step_time"}}).cell("value"));
+    EXPECT_EQ(row.cell("step_time"), metrics.where({{"quantity", "step_time"}}).cell("value"));
   }
   const Ran turned =
       run_real("compare --machine cs2x4 --machine pod4 --out " + bench.path("turned") + line);

@@ -254,8 +254,8 @@ TEST(TreeTraining, ABatchIsCutOverSystemsOfBothKinds) {
     EXPECT_EQ(ran.status, 0) << ran.err;
     return value_of(bench.read(setting + "/metrics.csv"), "step_time");
   };
-  EXPECT_EQ(scaling.where({{"system", "four"}}).cell("step_s"), alone(four, "replicas=4"));
-  EXPECT_EQ(scaling.where({{"system", "two"}}).cell("step_s"), alone(two, "micro_batch=2"));
+  EXPECT_EQ(scaling.where({{"system", "four"}}).cell("step_time"), alone(four, "replicas=4"));
+  EXPECT_EQ(scaling.where({{"system", "two"}}).cell("step_time"), alone(two, "micro_batch=2"));
 }
 
 }  // namespace

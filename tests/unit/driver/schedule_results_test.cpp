@@ -61,7 +61,7 @@ TEST(ScheduleResults, AddUpSpillsAndTheHostsWorkOverTheProductsOfAStep) {
   EXPECT_EQ(chip.cell("update_convert_ns"), "1200");
   EXPECT_EQ(chip.cell("update_transfer_ns"), "0");
   EXPECT_EQ(chip.cell("update_exposed_s"), "0");  // hidden behind ten steps of a second
-  EXPECT_EQ(chip.cell("step_s"), "1");
+  EXPECT_EQ(chip.cell("step_time"), "1");
   EXPECT_EQ(chip.cell("status"), "ok");
   // a wafer has no host whose work could be counted
   const test::CsvTable wafer(results_csv({sample_row(point, a_record("wse2", 1, 1))}));
@@ -70,7 +70,7 @@ TEST(ScheduleResults, AddUpSpillsAndTheHostsWorkOverTheProductsOfAStep) {
   EXPECT_EQ(wafer.cell("updates"), "0");
   EXPECT_EQ(wafer.cell("update_convert_ns"), "");
   EXPECT_EQ(wafer.cell("update_exposed_s"), "0");
-  EXPECT_EQ(wafer.cell("step_s"), "1");
+  EXPECT_EQ(wafer.cell("step_time"), "1");
 }
 
 // Ten steps of a second and two updates of 30 s + 6 s: 36 s exposed each, or behind the five steps
@@ -87,11 +87,11 @@ TEST(ScheduleResults, TimeOfAStepHasItsShareOfTheUpdates) {
   record.ops[0].result.statistics.push_back(transfer);
   const SampleRow hidden = sample_row(point, record);
   EXPECT_DOUBLE_EQ(hidden.exposed_s(), 25);
-  EXPECT_DOUBLE_EQ(*hidden.step_s(), 1 + 25 * 2 / 10.0);
+  EXPECT_DOUBLE_EQ(*hidden.step_time(), 1 + 25 * 2 / 10.0);
   record.parameters = {{"host.overlap", "false", "", true}};
   const SampleRow exposed = sample_row(point, record);
   EXPECT_DOUBLE_EQ(exposed.exposed_s(), 36);
-  EXPECT_DOUBLE_EQ(*exposed.step_s(), 1 + 36 * 2 / 10.0);
+  EXPECT_DOUBLE_EQ(*exposed.step_time(), 1 + 36 * 2 / 10.0);
 }
 
 // An update of RigL makes the gradient of all positions once: 3 s instead of 0.5 s.
@@ -109,7 +109,7 @@ TEST(ScheduleResults, UpdateByGradientsTakesTheDenseGradientOnce) {
   }
   std::vector<SampleRow> rows = {sample_row(point, sparse)};
   add_dense_gradients(rows, 0, {&sparse}, dense);
-  EXPECT_DOUBLE_EQ(*rows[0].step_s(), 1.25);
+  EXPECT_DOUBLE_EQ(*rows[0].step_time(), 1.25);
 }
 
 // 300 of 1,000 FLOP; 500 of 2,000 cycles; 400 of 400 bytes.

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/command/model/model_request.hpp"
 #include "sim/driver/command/model/model_sweep.hpp"
 #include "sim/driver/inference/model_figures.hpp"
@@ -33,9 +35,8 @@ void check_machines(const Options& options) {
         "--machine: give a wafer, an IPU or a system of IPUs, such as wse3 or pod16");
   }
   if (options.verb == "compare" || options.machines.size() == 1) return;
-  throw RequestError(
-      fmt::format("--model: found {} machines, allowed is one; lacuna compare takes several",
-                  options.machines.size()));
+  throw refused("--model: found {} machines, allowed is one; lacuna compare takes several",
+                options.machines.size());
 }
 
 /// A request with other settings; or with all weights.
@@ -137,7 +138,7 @@ int run_decode(const Options& options, const MachineTable& kinds, const Streams&
   const std::string title =
       std::filesystem::is_regular_file(model) ? model.stem().string() : *options.model;
   std::vector<std::string> inputs = {*options.model, options.requests.value_or("")};
-  inputs.insert(inputs.end(), options.machines.begin(), options.machines.end());
+  append(inputs, options.machines);
   ModelSweep sweep;
   sweep.axes = {"machine"};
   for (const std::string& name : options.machines) sweep.points.push_back({options, name, {name}});

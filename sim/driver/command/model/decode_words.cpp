@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/result/result_model.hpp"
 
 namespace lacuna {
@@ -41,7 +42,7 @@ std::vector<std::uint32_t> layers_of(const char* option, const std::string& text
     const std::uint32_t first = number(part.substr(0, dash));
     const std::uint32_t last = dash == std::string::npos ? first : number(part.substr(dash + 1));
     if (last < first) {
-      throw RequestError(fmt::format("{}: found layers {}, allowed is FIRST-LAST", option, part));
+      throw refused("{}: found layers {}, allowed is FIRST-LAST", option, part);
     }
     for (std::uint32_t layer = first; layer <= last; ++layer) layers.push_back(layer);
     at = comma + 1;
@@ -54,9 +55,8 @@ Said said_of(const char* option, const std::string& text) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   const std::size_t product = colon < equals ? colon + 1 : 0;
   if (equals == std::string::npos || equals == product || equals + 1 == text.size()) {
-    throw RequestError(fmt::format("{}: found '{}', allowed is PRODUCT={} or LAYERS:PRODUCT=...",
-                                   option, text,
-                                   std::string(option) == "--weights" ? "PATTERN" : "ZEROS"));
+    throw refused("{}: found '{}', allowed is PRODUCT={} or LAYERS:PRODUCT=...", option, text,
+                  std::string(option) == "--weights" ? "PATTERN" : "ZEROS");
   }
   Said said;
   if (product != 0) said.layers = layers_of(option, text.substr(0, colon));
@@ -82,7 +82,7 @@ std::size_t number_of(const std::string& product) {
 
 template <typename T>
 void set_once(const char* option, const std::string& product, std::optional<T>& place, T value) {
-  if (place) throw RequestError(fmt::format("{}: '{}' is given twice", option, product));
+  if (place) throw refused("{}: '{}' is given twice", option, product);
   place = std::move(value);
 }
 
@@ -105,9 +105,9 @@ void set_activations(const Options& options, DecodeSparsity& sparsity) {
     const auto zeros = parse_inputs(said.words, fmt::format("{} {}", kOption, said.product));
     if (said.product == "hidden") {
       if (!said.layers.empty()) {
-        throw RequestError(fmt::format(
+        throw refused(
             "{}: found '{}'; the hidden vector between blocks has one density, allowed is hidden=",
-            kOption, text));
+            kOption, text);
       }
       set_once(kOption, said.product, sparsity.hidden, zeros);
       continue;
@@ -151,10 +151,8 @@ bool skips(const WseParams& params, wse::LlmSkip what) {
 }
 
 /// What was said, by name.
-std::vector<std::pair<std::string, std::string>> said(const Options& options,
-                                                      const DecodePlacement& placement,
-                                                      const WseParams& params) {
-  std::vector<std::pair<std::string, std::string>> all;
+Pairs said(const Options& options, const DecodePlacement& placement, const WseParams& params) {
+  Pairs all;
   if (asks_for_zeros(options)) all.emplace_back("skip", params.llm.skip.value_text());
   for (const std::string& text : options.activations) all.emplace_back("activations", text);
   for (const std::string& text : options.weights) all.emplace_back("weights", text);
@@ -193,7 +191,7 @@ void set_zeros(const Options& options, DecodePlacement& placement) {
 
 void check_zeros(const Options& options, const ModelShape& model, const WseParams& params) {
   if (options.experts && model.experts.count == 0) {
-    throw RequestError(fmt::format("--experts: model '{}' has no experts", model.name));
+    throw refused("--experts: model '{}' has no experts", model.name);
   }
   if (options.seed && model.experts.count == 0 && options.activations.empty() &&
       options.weights.empty() && !options.kept) {
@@ -208,8 +206,8 @@ void check_zeros(const Options& options, const ModelShape& model, const WseParam
   set_activations(options, said);
   set_weights(options, said);
   if (!said.layers.empty() && said.layers.rbegin()->first >= model.layers) {
-    throw RequestError(fmt::format("zeros of layer {}: allowed are 0 to {} of model '{}'",
-                                   said.layers.rbegin()->first, model.layers - 1, model.name));
+    throw refused("zeros of layer {}: allowed are 0 to {} of model '{}'",
+                  said.layers.rbegin()->first, model.layers - 1, model.name);
   }
   if (skips(params, wse::LlmSkip::act) && !of_products) {
     throw RequestError(

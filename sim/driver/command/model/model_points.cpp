@@ -11,6 +11,7 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/base/texts.hpp"
 #include "sim/driver/command/model/model_request.hpp"
 #include "sim/driver/command/model/model_sweep.hpp"
@@ -74,10 +75,10 @@ class Planner {
       if (each.key == "machine") point.machine = each.value;
     }
     if (point.machine.empty()) {
-      throw RequestError(
-          fmt::format("{}: machine: give a wafer, an IPU or a system of IPUs, such as wse3 or "
-                      "pod16",
-                      file_.path));
+      throw refused(
+          "{}: machine: give a wafer, an IPU or a system of IPUs, such as wse3 or "
+          "pod16",
+          file_.path);
     }
     point.options.machines = {point.machine};
     unused_.erase("machine");
@@ -152,7 +153,7 @@ class Planner {
   [[noreturn]] static void refuse_unused(const std::string& key, const std::string& place) {
     std::vector<std::string> known = experiment_words(kOfModel);
     if (contains(experiment_words(kOfRows), key) && !is_word(key)) {
-      throw RequestError(fmt::format("{}: '{}' does not go with model", place, key));
+      throw refused("{}: '{}' does not go with model", place, key);
     }
     throw ParameterError(fmt::format("{}: no machine of this experiment has '{}'{}", place, key,
                                      hint_of(key, known)));
@@ -185,13 +186,13 @@ void refuse_model_words(const SweepFile& file, const Options& options) {
       const std::string& key = axis.keys[i];
       const std::string word = bare_key(key);
       if (word == "model") {
-        throw RequestError(
-            fmt::format("{}: experiments of a model have no operations; lacuna sweep "
-                        "and lacuna search run them",
-                        axis.places[i]));
+        throw refused(
+            "{}: experiments of a model have no operations; lacuna sweep "
+            "and lacuna search run them",
+            axis.places[i]);
       }
       if (!contains(experiment_words(kOfModel), word)) continue;
-      throw RequestError(fmt::format("{}: '{}' needs the word model", axis.places[i], key));
+      throw refused("{}: '{}' needs the word model", axis.places[i], key);
     }
   }
 }

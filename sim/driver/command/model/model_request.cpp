@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/command/model/decode_words.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
@@ -40,8 +41,7 @@ std::uint32_t whole(const char* option, const std::string& text) {
 std::pair<std::uint32_t, std::uint32_t> two_numbers(const char* option, const std::string& text) {
   const std::size_t cross = text.find('x');
   if (cross == std::string::npos) {
-    throw RequestError(
-        fmt::format("{}: found '{}', allowed are two numbers such as 2x4", option, text));
+    throw refused("{}: found '{}', allowed are two numbers such as 2x4", option, text);
   }
   return {whole(option, text.substr(0, cross)), whole(option, text.substr(cross + 1))};
 }
@@ -49,7 +49,7 @@ std::pair<std::uint32_t, std::uint32_t> two_numbers(const char* option, const st
 void refuse_given(const Options& options, std::initializer_list<const char*> names,
                   const std::string& why) {
   for (const char* const name : names) {
-    if (find_option(name)->is_given(options)) throw RequestError(fmt::format("{} {}", name, why));
+    if (find_option(name)->is_given(options)) throw refused("{} {}", name, why);
   }
 }
 
@@ -69,7 +69,7 @@ void check_request(const Options& options) {
         "--requests FILE");
   }
   if (options.context && !options.decode) {
-    throw RequestError(fmt::format("--context does not go with {}", asked[0]));
+    throw refused("--context does not go with {}", asked[0]);
   }
   check_needs(options);
   view_path_of(options);
@@ -82,11 +82,11 @@ void check_request(const Options& options) {
 ModelShape shape_of(const Options& options, std::string& remark) {
   const std::string& model = *options.model;
   if (std::filesystem::is_directory(model)) {
-    throw RequestError(
-        fmt::format("--model {}: is a folder; allowed: its config.json, with --weights for its "
-                    "zeros, or lacuna "
-                    "trace import of the folder, whose rows have those of the weights",
-                    model));
+    throw refused(
+        "--model {}: is a folder; allowed: its config.json, with --weights for its "
+        "zeros, or lacuna "
+        "trace import of the folder, whose rows have those of the weights",
+        model);
   }
   if (!std::filesystem::is_regular_file(model)) return find_model_shape(model);
   const ModelFile file = read_model_file(read_text_file(model), model);
@@ -98,10 +98,10 @@ ModelShape shape_of(const Options& options, std::string& remark) {
   }
   for (const ModuleRule& zeros : file.sparsity) {
     if (options.weights.empty()) {
-      throw RequestError(fmt::format(
+      throw refused(
           "--model {}: its sparsity_config says {}; allowed: --weights beside it, such as all={}, "
           "or another pattern",
-          model, zeros.pattern, zeros.pattern));
+          model, zeros.pattern, zeros.pattern);
     }
     remark += fmt::format("\nThe file says weights of {}; --weights stands.", zeros.pattern);
   }
@@ -116,10 +116,10 @@ ModelShape shape_of(const Options& options, std::string& remark) {
 std::vector<ServingRequest> requests_of(const std::string& path, std::string& remark) {
   RequestFile file = read_requests(read_text_file(path), path);
   if (file.time_without_unit) {
-    throw RequestError(fmt::format(
+    throw refused(
         "--requests {}: its times of arrival have no unit that is known; allowed: a column "
         "arrival in their place, in seconds",
-        path));
+        path);
   }
   for (const std::string& note : file.notes) remark += fmt::format("\nRequests: {}.", note);
   if (!file.has_arrivals) remark += "\nRequests: all are there at the beginning.";
@@ -178,8 +178,8 @@ ModelRequest read_model_request(const Options& options, const MachineTable& kind
   if (options.layers) {
     const std::uint32_t layers = whole("--layers", *options.layers);
     if (layers > request.model.layers) {
-      throw RequestError(fmt::format("--layers: found {}, allowed are 1 to {} of model '{}'",
-                                     layers, request.model.layers, request.model.name));
+      throw refused("--layers: found {}, allowed are 1 to {} of model '{}'", layers,
+                    request.model.layers, request.model.name);
     }
     request.model.layers = layers;
   }
@@ -190,7 +190,7 @@ ModelRequest read_model_request(const Options& options, const MachineTable& kind
     }
     const Setting setting = parse_setting(text);
     if (setting.path == kContextStep && !options.requests) {
-      throw RequestError(fmt::format("{} needs --requests", kContextStep));
+      throw refused("{} needs --requests", kContextStep);
     }
     request.params.set(setting.path.substr(std::string(kInference).size()), setting.value,
                        "--set " + text);
@@ -206,9 +206,8 @@ namespace {
 /// RequestError of patterns that do not say which share of the weights is there.
 void require_share(const char* option, const PatternSpec& pattern) {
   if (pattern.density || pattern.name == "nm") return;
-  throw RequestError(
-      fmt::format("{}: found '{}'; allowed for a model on IPUs: N:M and patterns with a density",
-                  option, pattern_label(pattern)));
+  throw refused("{}: found '{}'; allowed for a model on IPUs: N:M and patterns with a density",
+                option, pattern_label(pattern));
 }
 
 /// The pattern of --weights all=PATTERN, if that was given.
@@ -219,9 +218,8 @@ std::optional<PatternSpec> weights_on_chips(const Options& options) {
   const std::string& first = options.weights.front();
   if (options.weights.size() > 1 || first.rfind("all=", 0) != 0 || said.weights[0]->tiles ||
       !said.weights[0]->file.empty()) {
-    throw RequestError(
-        fmt::format("--weights: found '{}'; allowed for a model on IPUs: all=PATTERN",
-                    fmt::join(options.weights, " ")));
+    throw refused("--weights: found '{}'; allowed for a model on IPUs: all=PATTERN",
+                  fmt::join(options.weights, " "));
   }
   require_share("--weights", said.weights[0]->pattern);
   return said.weights[0]->pattern;
@@ -233,18 +231,17 @@ InputZeros inputs_on_chips(const Options& options) {
       {{"q", "k", "v"}, {"o"}, {"gate", "up", "ffn1"}, {"ffn2"}}};
   const DecodeSparsity said = activations_of(options);
   if (said.hidden || !said.layers.empty()) {
-    throw RequestError(fmt::format(
+    throw refused(
         "--activations: found '{}'; allowed for a model on IPUs: qkv, o, up or down of all layers",
-        fmt::join(options.activations, " ")));
+        fmt::join(options.activations, " "));
   }
   InputZeros rows;
   for (std::size_t i = 0; i < wse::kProjections; ++i) {
     const std::optional<LayerSparsity::Inputs>& inputs = said.inputs.at(i);
     if (!inputs) continue;
     if (inputs->name != "bernoulli") {
-      throw RequestError(
-          fmt::format("--activations: found '{}'; allowed for a model on IPUs: bernoulli:DENSITY",
-                      inputs->text));
+      throw refused("--activations: found '{}'; allowed for a model on IPUs: bernoulli:DENSITY",
+                    inputs->text);
     }
     for (const char* const row : kRows.at(i)) rows.emplace(row, inputs->density);
   }
@@ -284,10 +281,10 @@ SystemMachine system_of(const ModelRequest& request, const std::string& name) {
   }
   for (const std::string& text : request.settings) {
     if (!begins(text, "training.")) continue;
-    throw RequestError(fmt::format(
+    throw refused(
         "--set {}: says how a model is trained (--system-config); inference.* says how {} lies "
         "on the chips of {}",
-        text, request.model.name, name));
+        text, request.model.name, name);
   }
   return make_system(name, request.settings);
 }
@@ -335,10 +332,10 @@ void check_model(const ModelRequest& request) {
   const Options& options = request.options;
   if (request.model.family == ModelFamily::bert ||
       request.model.family == ModelFamily::group_bert) {
-    throw RequestError(
-        fmt::format("--model {}: is an encoder, which makes no token after another; lacuna trace "
-                    "make has its rows",
-                    request.model.name));
+    throw refused(
+        "--model {}: is an encoder, which makes no token after another; lacuna trace "
+        "make has its rows",
+        request.model.name);
   }
   std::uint32_t longest = options.decode    ? context_of(options)
                           : options.prefill ? whole("--prefill", *options.prefill)
@@ -349,8 +346,8 @@ void check_model(const ModelRequest& request) {
     longest = std::max(longest, each.positions());
   }
   if (longest <= request.model.positions) return;
-  throw RequestError(fmt::format("--model {}: found {} tokens; allowed: at most {} in a sequence",
-                                 request.model.name, longest, request.model.positions));
+  throw refused("--model {}: found {} tokens; allowed: at most {} in a sequence",
+                request.model.name, longest, request.model.positions);
 }
 
 /// What the page of requests shows.
@@ -406,8 +403,8 @@ ModelReport move_report(WaferModel& wafer, const Options& options) {
   if (options.streams) move.streams = whole("--streams", *options.streams);
   const std::uint32_t rows = wafer.placement().blocks_y * wafer.placement().rows;
   if (move.streams > rows) {
-    throw RequestError(fmt::format("--streams: found {}, allowed are 1 to {}, the rows of cores",
-                                   move.streams, rows));
+    throw refused("--streams: found {}, allowed are 1 to {}, the rows of cores", move.streams,
+                  rows);
   }
   return wafer.move_report(move);
 }
@@ -430,10 +427,10 @@ void refuse_words_on_wafer(const ModelRequest& request, const Machine& machine) 
   for (const std::string& text : options.settings) {
     const bool steps = begins(text, kContextStep);
     if (begins(text, kInference) && !steps && !is_there(request, "ipu")) {
-      throw RequestError(
-          fmt::format("{}: how a model lies on chips; {} is a wafer, where --blocks "
-                      "and --block-cores say it",
-                      text, machine.name()));
+      throw refused(
+          "{}: how a model lies on chips; {} is a wafer, where --blocks "
+          "and --block-cores say it",
+          text, machine.name());
     }
   }
   if (options.requests) {
@@ -501,8 +498,7 @@ ModelReport run_on(const ModelRequest& request, const std::string& name, const P
     return run_pod(request, name, pricing, cache, outcome);
   }
   if (std::string(machine.kind()) != "wse") {
-    throw RequestError(
-        fmt::format("--model runs on wafers, IPUs and systems of IPUs; {} is none", name));
+    throw refused("--model runs on wafers, IPUs and systems of IPUs; {} is none", name);
   }
   machine.check();
   outcome.said = settings_beside_model(machine, request.settings);
@@ -526,7 +522,7 @@ PartCache model_cache(const Options& options) {
   try {
     return PartCache(*options.cache);
   } catch (const RequestError& error) {
-    throw RequestError(fmt::format("--cache: {}", error.what()));
+    throw refused("--cache: {}", error.what());
   }
 }
 

@@ -10,8 +10,8 @@
 #include <set>
 #include <utility>
 
-#include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/refused.hpp"
 #include "sim/driver/command/model/model_request.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/result/result_model.hpp"
@@ -54,8 +54,8 @@ std::string points_table(const ModelSweep& sweep, const std::vector<ModelOutcome
     table.column(name, found->unit);
   }
   for (const std::size_t i : points) {
-    std::vector<std::string> row = {fmt::format("{}", i)};
-    for (const std::string& value : sweep.points[i].varying) row.push_back(value);
+    std::vector<std::string> row = as_cells(i);
+    append(row, sweep.points[i].varying);
     for (const std::string& name : shown) {
       row.push_back(outcomes[i].report ? quantity_text(outcomes[i].report->of(name)) : "-");
     }
@@ -87,13 +87,13 @@ std::string points_screen(const ModelSweep& sweep, const std::vector<ModelOutcom
 std::string points_csv(const ModelSweep& sweep, const std::vector<ModelOutcome>& outcomes) {
   const std::vector<NamedQuantity> all = numbers_of(reports_of(outcomes, all_of(sweep)));
   std::vector<std::string> head = {"point"};
-  head.insert(head.end(), sweep.axes.begin(), sweep.axes.end());
+  append(head, sweep.axes);
   head.emplace_back("why_not");
   for (const NamedQuantity& each : all) head.push_back(each.name);
   std::string text = csv_line(head);
   for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-    std::vector<std::string> cells = {fmt::format("{}", i)};
-    for (const std::string& value : sweep.points[i].varying) cells.push_back(value);
+    std::vector<std::string> cells = as_cells(i);
+    append(cells, sweep.points[i].varying);
     cells.push_back(outcomes[i].reason);
     for (const NamedQuantity& each : all) {
       const NamedQuantity* const found =
@@ -115,13 +115,12 @@ class ModelSearch {
                    points, {std::vector<double>(words.minimise.size()), {}, Fate::open}),
                words.terms) {
     if (words.terms.descends) {
-      throw RequestError(fmt::format(
-          "{}: strategy: descent is of layouts; points of a model are all simulated", words.place));
+      throw refused("{}: strategy: descent is of layouts; points of a model are all simulated",
+                    words.place);
     }
     if (!words.terms_place.empty()) {
-      throw RequestError(fmt::format(
-          "{}: gain and at_a_time are of points with bounds; points of a model have none",
-          words.terms_place));
+      throw refused("{}: gain and at_a_time are of points with bounds; points of a model have none",
+                    words.terms_place);
     }
   }
 
@@ -273,7 +272,7 @@ TableResult ModelRuns::result() const {
   result.files = model_files(reports());
   for (std::size_t i = 0; i < outcomes_.size(); ++i) {
     const ModelOutcome& outcome = outcomes_[i];
-    result.pages.insert(result.pages.end(), outcome.pages.begin(), outcome.pages.end());
+    append(result.pages, outcome.pages);
     if (outcome.requests_csv.empty()) continue;
     result.files.emplace_back(
         outcomes_.size() == 1 ? "requests.csv" : fmt::format("requests{}.csv", i),

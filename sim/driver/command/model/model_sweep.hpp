@@ -97,8 +97,7 @@ std::vector<std::size_t> all_of(const ModelSweep& sweep);
 std::optional<double> share_said(const std::string& word);
 
 /// Rate and energy of tokens over each axis of numbers, a line for each choice of the others.
-std::vector<Figure> model_sweep_figures(const ModelSweep& sweep,
-                                        const std::vector<ModelOutcome>& outcomes);
+Figures model_sweep_figures(const ModelSweep& sweep, const std::vector<ModelOutcome>& outcomes);
 
 /// RequestError if a file without the word `model`, or the options beside it, say what is of
 /// models.

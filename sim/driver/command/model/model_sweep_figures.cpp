@@ -116,9 +116,8 @@ std::optional<double> share_said(const std::string& word) {
   return share;
 }
 
-std::vector<Figure> model_sweep_figures(const ModelSweep& sweep,
-                                        const std::vector<ModelOutcome>& outcomes) {
-  std::vector<Figure> figures;
+Figures model_sweep_figures(const ModelSweep& sweep, const std::vector<ModelOutcome>& outcomes) {
+  Figures figures;
   for (const std::string& axis : axes_of(sweep)) {
     for (const SweptQuantity& quantity : kSwept) {
       const LineFigure figure = lines_over(sweep, outcomes, axis, quantity);
