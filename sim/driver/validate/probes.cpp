@@ -89,7 +89,7 @@ class Probe : private PointWords {
   }
   /// A program of traces/programs, with these constants.
   wse::TaskOutcome run(const char* name, const Pairs& constants) const {
-    return run(shipped_program(name, constants, params_));
+    return run(shipped_program(name, constants, params_).program);
   }
   double cycles(const char* name, const Pairs& constants) const {
     return static_cast<double>(run(name, constants).cycles);

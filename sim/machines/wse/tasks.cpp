@@ -11,6 +11,7 @@
 #include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/layers.hpp"
+#include "sim/machines/wse/program/own_program.hpp"
 #include "sim/machines/wse/program/yaml_program.hpp"
 #include "workloads/mapping/wse/kernels/collective.hpp"
 #include "workloads/mapping/wse/kernels/dense_mesh.hpp"
@@ -172,12 +173,12 @@ class TaskOperation {
     const std::uint64_t each = (all + cores - 1) / cores;
     require_memory(fmt::format("vectors of {} elements", each),
                    each * 2 * wse::source_bytes(element_of(op_)) + 16);
-    auto job = begun<wse::LocalJob>();
-    job.operation = op_.op;
-    job.element = element_of(op_);
-    job.elements = static_cast<std::uint32_t>(each);
-    job.align = params_.map.align;
-    TaskKernel made = wse::plan_local(job, costs());
+    const Pairs constants{{"kind", op_.op},
+                          {"type", word(op_.dtype)},
+                          {"length", std::to_string(each)},
+                          {"apart", params_.map.align == wse::Alignment::good ? "4" : "0"}};
+    TaskKernel made =
+        kernel_of(shipped_program("local", constants, params_, request_.execution.values));
     made.copies = cores;
     made.edge = op_.op == "mul" ? 0 : each * cores - all;
     return made;
@@ -262,7 +263,8 @@ wse::TaskKernel stencil_kernel(const wse::StencilJob& job, const WseParams& para
   return stencil_of(job, shipped_program(flat   ? "stencil_plane"
                                          : star ? "stencil_star"
                                                 : "stencil_far",
-                                         constants, params));
+                                         constants, params)
+                             .program);
 }
 
 bool runs_as_tasks(const WseParams& params, const LayerOp& op) {

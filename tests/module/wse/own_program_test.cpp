@@ -48,7 +48,8 @@ struct Shipped {
 
 class ShippedProgram : public testing::TestWithParam<Shipped> {};
 
-// Points of 6 cores; bins of 4; elements of y in the last core; elements of C; words of one core.
+// Points of 6 cores; bins of 4; elements of y in the last core; elements of C; words of one core;
+// the one element of a vector.
 INSTANTIATE_TEST_SUITE_P(Programs, ShippedProgram,
                          testing::Values(Shipped{"halo", 6 * 8}, Shipped{"histogram", 4 * 4},
                                          Shipped{"spmv", 6}, Shipped{"systolic", 4 * 4},
@@ -56,7 +57,8 @@ INSTANTIATE_TEST_SUITE_P(Programs, ShippedProgram,
                                          Shipped{"reload", 0}, Shipped{"vector", 0},
                                          Shipped{"line", 0}, Shipped{"word_tasks", 0},
                                          Shipped{"store_and_forward", 0}, Shipped{"overlap", 0},
-                                         Shipped{"point_stencil", 0}, Shipped{"tiled_stencil", 0}),
+                                         Shipped{"point_stencil", 0}, Shipped{"tiled_stencil", 0},
+                                         Shipped{"local", 1}),
                          [](const auto& each) { return std::string(each.param.name); });
 
 TEST_P(ShippedProgram, ComputesWhatItExpectsInBothEngines) {
@@ -339,7 +341,7 @@ TEST(OwnProgram, OnlyAProbeMayBeLongerThanAMemory) {
   const WseParams params = small_wafer();
   const Pairs constants{{"length", "15000"}};
   EXPECT_THROW((void)read_program(shipped("vector"), constants, params, false), OutOfMemoryError);
-  EXPECT_EQ(shipped_program("vector", constants, params).core_of.size(), 1U);
+  EXPECT_EQ(shipped_program("vector", constants, params).program.core_of.size(), 1U);
 }
 
 struct Mistake {

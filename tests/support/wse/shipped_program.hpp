@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/machines/wse/program/yaml_program.hpp"
+#include "sim/machines/wse/program/own_program.hpp"
 #include "sim/machines/wse/tasks.hpp"
 
 namespace lacuna::wse {
@@ -25,7 +25,19 @@ inline TaskProgram shipped(const std::string& name,
                            const WseParams& params = {}) {
   Pairs texts;
   for (const auto& [key, value] : constants) texts.emplace_back(key, value.text);
-  return shipped_program(name, texts, params);
+  return shipped_program(name, texts, params).program;
+}
+
+/// A vector operation in the memory of a core: "axpy", "dot" or "mul", and whether its operands lie
+/// in banks of their own.
+inline TaskKernel plan_local(const char* kind, Element element, std::uint32_t length,
+                             bool apart = true, bool values = false) {
+  return kernel_of(shipped_program("local",
+                                   {{"kind", kind},
+                                    {"type", element == Element::fp16 ? "fp16" : "fp32"},
+                                    {"length", std::to_string(length)},
+                                    {"apart", apart ? "4" : "0"}},
+                                   WseParams(), values));
 }
 
 /// A stencil with these costs.

@@ -213,21 +213,16 @@ TEST(SoftwareSpmm, EveryFormatGivesTheExactProductInBothEngines) {
 }
 
 TEST(LocalKernels, AnIsolatedProductTakesItsLengthOrTwiceItsLengthAndSixCycles) {
-  const auto cycles = [](std::uint32_t length, Alignment align) {
-    return simulate(TaskParams(),
-                    plan_local({"mul", Element::fp32, length, align}, CodeCosts()).program,
-                    RunOptions())
-        .cycles;
+  const auto cycles = [](std::uint32_t length, bool apart) {
+    return run_tasks(plan_local("mul", Element::fp32, length, apart).program).cycles;
   };
-  EXPECT_EQ(cycles(1028, Alignment::good), 1034U);
-  EXPECT_EQ(cycles(5124, Alignment::bad), 10254U);
+  EXPECT_EQ(cycles(1028, true), 1034U);
+  EXPECT_EQ(cycles(5124, false), 10254U);
 }
 
 TEST(LocalKernels, AxpyAndDotRunAtFourElementsInACycle) {
   for (const char* operation : {"axpy", "dot"}) {
-    const TaskOutcome run =
-        simulate(TaskParams(), plan_local({operation, Element::fp16, 8000}, CodeCosts()).program,
-                 RunOptions());
+    const TaskOutcome run = run_tasks(plan_local(operation, Element::fp16, 8000).program);
     EXPECT_EQ(run.cycles, 6U + 2000U) << operation;
   }
 }
@@ -315,15 +310,12 @@ TEST(Gemv, ProductsWithoutABarrierGiveTheSameInBothEngines) {
 TEST(LocalKernels, VectorOperationsGiveTheExactResultAndTheTimesTheyHaveWithoutValues) {
   for (const char* operation : {"axpy", "dot", "mul"}) {
     for (const Element element : {Element::fp16, Element::fp32}) {
-      LocalJob job{operation, element, 301};
-      job.values = true;
-      const TaskKernel kernel = plan_local(job, CodeCosts());
+      const TaskKernel kernel = plan_local(operation, element, 301, true, true);
       const TaskOutcome run = run_tasks(kernel.program);
       const LayerComparison found = kernel.compare(run.memory);
       EXPECT_EQ(found.wrong, 0U) << operation;
       EXPECT_EQ(found.compared, std::string(operation) == "dot" ? 1U : 301U);
-      job.values = false;
-      EXPECT_EQ(run_tasks(plan_local(job, CodeCosts()).program).cycles, run.cycles);
+      EXPECT_EQ(run_tasks(plan_local(operation, element, 301).program).cycles, run.cycles);
     }
   }
 }

@@ -494,8 +494,8 @@ class ProgramReader {
 
 }  // namespace
 
-wse::TaskProgram shipped_program(const std::string& name, const Pairs& constants,
-                                 const WseParams& params) {
+OwnProgram shipped_program(const std::string& name, const Pairs& constants, const WseParams& params,
+                           bool values) {
   static std::map<std::string, ProgramText> kept;
   auto found = kept.find(name);
   if (found == kept.end()) {
@@ -504,7 +504,7 @@ wse::TaskProgram shipped_program(const std::string& name, const Pairs& constants
     }
   }
   if (found != kept.end()) {
-    return ProgramReader(found->second, params, false, false).read(constants).program;
+    return ProgramReader(found->second, params, values, false).read(constants);
   }
   throw RequestError("traces/programs/" + name + ".yaml is not where traces are shipped");
 }

@@ -37,10 +37,10 @@ struct OwnProgram {
 OwnProgram read_program(const std::string& path, const Pairs& constants, const WseParams& params,
                         bool values);
 
-/// The program of this name that ships with traces, without values. Its arrays
-/// may lie beyond the memory of a core: a probe asks for cycles alone.
-wse::TaskProgram shipped_program(const std::string& name, const Pairs& constants,
-                                 const WseParams& params);
+/// The program of this name that ships with traces. Its arrays may lie beyond the memory of a core:
+/// who asks says what fits, or asks for cycles alone.
+OwnProgram shipped_program(const std::string& name, const Pairs& constants, const WseParams& params,
+                           bool values = false);
 
 /// The program's own file and those of its `inputs`, as far as they exist.
 std::vector<std::string> files_of_program(const std::string& path);

@@ -139,17 +139,6 @@ TaskKernel plan_gemv(const GemvJob& job, const CodeCosts& costs);
 /// Memory that a core needs for it. A plan is made for what fits a core only.
 std::uint64_t gemv_bytes(const GemvJob& job);
 
-/// A vector operation in the memory of each core: "axpy", "dot", or "mul" in place.
-struct LocalJob {
-  std::string operation;
-  Element element = Element::fp16;
-  std::uint32_t elements = 1;
-  Alignment align = Alignment::good;
-  bool values = false;
-  std::uint64_t seed = 1;
-};
-TaskKernel plan_local(const LocalJob& job, const CodeCosts& costs);
-
 /// Iterations of a stencil over a rectangle of cores, each point a weighted sum of itself and its
 /// neighbours. Seven points: a column of `width` points of the third dimension in each core, all of
 /// them sent to the four neighbours. Twenty-five points: the same, to the four nearest cores on
