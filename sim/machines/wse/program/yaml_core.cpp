@@ -85,7 +85,7 @@ class CoreWriter {
       }
       for (const YamlMember& way : text_.members(entry->at("queues"), {"in", "out"})) {
         for (const YamlMember& said : text_.members(way.value)) {
-          const auto queue = static_cast<std::uint8_t>(text_.count(said.value, 0, 7));
+          const auto queue = text_.count<std::uint8_t>(said.value, 0, 7);
           (way.name == "in" ? made_.program.in : made_.program.out)
               .push_back({text_.one_of(said.at, colors_), queue});
         }
@@ -153,7 +153,7 @@ class CoreWriter {
   }
 
   void add_task(const YamlMember& said, Task& task) {
-    if (said.value->type == YAML::NodeType::Sequence) {
+    if (said.value->is_list()) {
       steps(said.value, task.steps);
       return;
     }
@@ -164,7 +164,7 @@ class CoreWriter {
       if (each.name == "blocked") task.blocked = text_.flag(each.value);
       if (each.name == "control") {
         task.kind = Task::Kind::control;
-        task.id = static_cast<std::uint8_t>(text_.count(each.value, 0, 63));
+        task.id = text_.count<std::uint8_t>(each.value, 0, 63);
         made_.control_tasks = true;
       }
       if (each.name != "color") continue;
@@ -217,20 +217,18 @@ class CoreWriter {
     return {value_in(made_.arrays, name), text.substr(end)};
   }
 
-  std::vector<std::string> indices(YamlNode at, const std::string& text, const std::string& rest,
-                                   const CoreArray& array) {
-    if (rest.empty()) return std::vector<std::string>(array.shape.size(), ":");
-    const std::vector<std::string>& said = text_.parts(rest.substr(1, rest.size() - 2), ',');
-    if (rest.back() == ']' && said.size() == array.shape.size()) return said;
-    text_.refuse(at,
-                 fmt::format("found '{}'; allowed: {} indices in [ ]", text, array.shape.size()));
-  }
-
   CoreSlice slice(YamlNode at, const std::string& text) {
     const auto [array, rest] = array_of(at, text);
-    if (array == nullptr)
+    if (array == nullptr) {
       text_.refuse_word(at, text.substr(0, text.find('[')), keys_of(made_.arrays));
-    const std::vector<std::string> said = indices(at, text, rest, *array);
+    }
+    const std::size_t dimensions = array->shape.size();
+    const std::vector<std::string> said = rest.empty()
+                                              ? std::vector<std::string>(dimensions, ":")
+                                              : text_.parts(rest.substr(1, rest.size() - 2), ',');
+    if (said.size() != dimensions || (!rest.empty() && rest.back() != ']')) {
+      text_.refuse(at, fmt::format("found '{}'; allowed: {} indices in [ ]", text, dimensions));
+    }
     // a half of the word that started the task, and what is added to it
     static const std::regex by_word("(upper|lower) *([-+].*)?");
     CoreSlice slice;
@@ -239,8 +237,8 @@ class CoreWriter {
     operand = wse::in_memory(0, 0);
     const unsigned bytes_each = wse::source_bytes(array->element);
     std::int64_t first = 0;
-    for (std::size_t d = 0; d < said.size(); ++d) {
-      const std::int64_t pitch = d + 1 < said.size() ? array->shape[1] : 1;
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      const std::int64_t pitch = d + 1 < dimensions ? array->shape[1] : 1;
       const auto apart = static_cast<std::uint32_t>(pitch * bytes_each);
       std::smatch half;
       if (std::regex_match(said[d], half, by_word)) {
@@ -400,7 +398,7 @@ class CoreWriter {
                               "activate", "unblock", "control", "switch", "simd64", "if"})) {
       YamlNode value = each.value;
       if (each.name == "length") what.length = text_.count(value, 1, kMostElements);
-      if (each.name == "thread") what.thread = static_cast<std::uint8_t>(text_.count(value, 1, 8));
+      if (each.name == "thread") what.thread = text_.count<std::uint8_t>(value, 1, 8);
       if (each.name == "activate") what.activates = text_.one_of(value, tasks_);
       if (each.name == "unblock") what.unblocks = text_.one_of(value, tasks_);
       if (each.name == "control") what.control = text_.flag(value);

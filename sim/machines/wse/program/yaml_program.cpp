@@ -35,7 +35,7 @@ constexpr std::int64_t kMostCores = 4096;  // along a side
 
 /// The numbers of a list, or of lists of equal length.
 void add_numbers(ProgramText& text, YamlNode list, NamedArray& into, std::size_t depth) {
-  if (list->type != YAML::NodeType::Sequence) return into.values.push_back(text.number(list));
+  if (!list->is_list()) return into.values.push_back(text.number(list));
   const auto size = static_cast<std::uint32_t>(list->items.size());
   if (into.shape.size() == depth) into.shape.push_back(size);
   if (depth > 1 || into.shape[depth] != size || size == 0) {
@@ -94,7 +94,6 @@ struct CoreText {
 struct Let {
   std::optional<double>* number;
   const YamlMember* said;
-  const Formula& formula;
 };
 
 /// It says something of a rectangle of cores.
@@ -180,7 +179,7 @@ class ProgramReader {
   void read_inputs(YamlNode inputs) {
     for (const auto& [name, at, value] : text_.members(inputs)) {
       NamedArray& array = text_.names.arrays[name];
-      if (value->type == YAML::NodeType::Sequence) {
+      if (value->is_list()) {
         add_numbers(text_, value, array, 0);
         continue;
       }
@@ -197,10 +196,9 @@ class ProgramReader {
     for (const auto& [name, at, value] : text_.members(colors)) {
       std::size_t number = 0;
       for (YamlNode each : ProgramText::items(value)) {
-        const std::string own = value->type == YAML::NodeType::Sequence
-                                    ? fmt::format("{}[{}]", name, number++)
-                                    : std::string(name);
-        const auto color = static_cast<Color>(text_.count(each, 0, wse::kColors - 1));
+        const std::string own =
+            value->is_list() ? fmt::format("{}[{}]", name, number++) : std::string(name);
+        const auto color = text_.count<Color>(each, 0, wse::kColors - 1);
         const std::string other = color_name(color);
         if (!other.empty()) {
           text_.refuse(at, fmt::format("'{}' and '{}' are one color", other, own));
@@ -221,8 +219,10 @@ class ProgramReader {
   /// Formulas are of this core from now on. Returns what tells its kind: the entries that it lies
   /// in, each with what it lets names stand for.
   const std::vector<double>& stand_at(std::size_t core) {
-    column_ = static_cast<double>(core % fabric_.columns);
-    row_ = static_cast<double>(core / fabric_.columns);
+    const auto column = static_cast<std::int64_t>(core % fabric_.columns);
+    const auto row = static_cast<std::int64_t>(core / fabric_.columns);
+    column_ = static_cast<double>(column);
+    row_ = static_cast<double>(row);
     for (const Entry& entry : entries_) {
       for (const Let& let : entry.lets) let.number->reset();
     }
@@ -230,13 +230,12 @@ class ProgramReader {
     here_.clear();
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const Entry& entry = entries_[i];
-      const bool inside = entry.columns.holds(static_cast<std::int64_t>(core % fabric_.columns)) &&
-                          entry.rows.holds(static_cast<std::int64_t>(core / fabric_.columns));
+      const bool inside = entry.columns.holds(column) && entry.rows.holds(row);
       if (!inside || (entry.condition != nullptr && !text_.flag(entry.condition))) continue;
       here_.push_back(entry.said);
       kind_.push_back(static_cast<double>(i));
-      for (const auto& [number, said, formula] : entry.lets) {
-        kind_.push_back(text_.value(said->value, formula));
+      for (const auto& [number, said] : entry.lets) {
+        kind_.push_back(text_.number(said->value));
         if (*number) text_.refuse(said->at, fmt::format("'{}' is given twice", said->name));
         *number = kind_.back();
       }
@@ -257,8 +256,7 @@ class ProgramReader {
     entry.columns = range(said->at("columns"), fabric_.columns);
     entry.rows = range(said->at("rows"), fabric_.rows);
     for (const YamlMember& each : text_.members(said->at("let"))) {
-      const Formula& formula = text_.formula(each.value, text_.word(each.value));
-      entry.lets.push_back({&text_.names.numbers[each.name], &each, formula});
+      entry.lets.push_back({&text_.names.numbers[each.name], &each});
     }
   }
 
@@ -426,7 +424,7 @@ class ProgramReader {
     const std::uint32_t inner = shape.size() < 2 ? 1 : shape[1];
     const std::uint32_t count = inner * (shape.empty() ? 1 : shape[0]);
     NamedArray made;
-    if (said->type == YAML::NodeType::Sequence) {
+    if (said->is_list()) {
       add_numbers(text_, said, made, 0);
       if (made.values.size() == count) return made.values;
       text_.refuse(said, fmt::format("found {} numbers; allowed: {}, or a formula",

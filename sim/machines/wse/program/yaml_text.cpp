@@ -70,17 +70,10 @@ std::string ProgramText::numbered(YamlNode at, const std::string& word) {
   return fmt::format("{}[{}]", word.substr(0, open), whole(at, index, 0, kMost));
 }
 
-const Formula& ProgramText::formula(YamlNode at, const std::string& text) {
+double ProgramText::value(YamlNode at, const std::string& text, const Formula*& formula) {
   try {
-    return names.formula(text);
-  } catch (const RequestError& error) {
-    refuse(at, error.what());
-  }
-}
-
-double ProgramText::value(YamlNode at, const Formula& formula) const {
-  try {
-    return formula();
+    if (formula == nullptr) formula = &names.formula(text);
+    return (*formula)();
   } catch (const RequestError& error) {
     refuse(at, error.what());
   }
@@ -141,8 +134,7 @@ const std::vector<YamlMember>& ProgramText::members(
 
 std::vector<YamlNode> ProgramText::items(YamlNode list) {
   if (list == nullptr) return {};
-  if (list->type != YAML::NodeType::Sequence) return {list};
-  return list->items;
+  return list->is_list() ? list->items : std::vector<YamlNode>{list};
 }
 
 const std::vector<std::string>& ProgramText::parts(const std::string& text, char mark) {

@@ -34,7 +34,10 @@ struct Said {
   YAML::NodeType::value type = YAML::NodeType::Undefined;
   std::string word;
   std::vector<YamlNode> items;
-  std::vector<YamlMember> members;  // no key twice
+  std::vector<YamlMember> members;           // no key twice
+  mutable const Formula* formula = nullptr;  // that the word is, once it has been read
+
+  bool is_list() const { return type == YAML::NodeType::Sequence; }
 
   /// What a map says of a key.
   YamlNode at(const char* key) const;
@@ -48,7 +51,7 @@ struct TextRange {
   bool single = false;  // said as one number
 
   bool holds(std::int64_t number) const {
-    const std::int64_t place = (number - first) / step;
+    const std::int64_t place = step == 1 ? number - first : (number - first) / step;
     return place >= 0 && place < count && first + place * step == number;
   }
 };
@@ -81,15 +84,17 @@ class ProgramText : public YamlFile {
   /// Such a word with the value of its formula, as `name[3]`.
   std::string numbered(YamlNode at, const std::string& word);
 
-  /// A formula that stands in `at`, and the value of one.
-  const Formula& formula(YamlNode at, const std::string& text);
-  double value(YamlNode at, const Formula& formula) const;
-  double number(YamlNode at, const std::string& text) { return value(at, formula(at, text)); }
-  double number(YamlNode node) { return number(node, word(node)); }
+  /// The value of a formula that stands in `at`.
+  double number(YamlNode at, const std::string& text) {
+    const Formula* formula = nullptr;
+    return value(at, text, formula);
+  }
+  double number(YamlNode node) { return value(node, word(node), node->formula); }
   std::int64_t whole(YamlNode at, const std::string& formula, std::int64_t least,
                      std::int64_t most);
-  std::uint32_t count(YamlNode node, std::int64_t least, std::int64_t most) {
-    return static_cast<std::uint32_t>(whole(node, word(node), least, most));
+  template <class Count = std::uint32_t>
+  Count count(YamlNode node, std::int64_t least, std::int64_t most) {
+    return static_cast<Count>(whole(node, word(node), least, most));
   }
   /// true, false, or a formula that is not 0; false if nothing is said.
   bool flag(YamlNode node);
@@ -113,6 +118,8 @@ class ProgramText : public YamlFile {
 
  private:
   YamlNode keep(const YAML::Node& node);
+  /// What `text` is worth; `formula` is it from the first time on.
+  double value(YamlNode at, const std::string& text, const Formula*& formula);
 
   YamlNode root_ = nullptr;
   std::deque<Said> said_;
