@@ -48,7 +48,7 @@ TEST(CommandLine, NamesTheVerbAsItIsTyped) {
   EXPECT_EQ(options.subverb, "show");
   EXPECT_THAT(options.subjects, ElementsAre("--odd.csv"));
   EXPECT_THAT([] { options_of("trace show"); },
-              ThrowsMessage<RequestError>(HasSubstr("FILE is required")));
+              ThrowsMessage<RequestError>(HasSubstr("lacuna trace show: FILE is required")));
   EXPECT_THAT([] { options_of("trace --seed 1 show t.csv"); },
               ThrowsMessage<RequestError>(HasSubstr("lacuna trace has no option '--seed'")));
 }
