@@ -10,6 +10,7 @@
 #include "tests/support/agreement/drawn_decoder.hpp"
 #include "tests/support/agreement/request.hpp"
 #include "tests/support/driver/random_operation.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -87,6 +88,51 @@ TEST(LessWork, OfNoWeightsIsNoMoreThanOfHardlyAny) {
     const Costs none = costs_of(request, residency);
     ASSERT_FALSE(none.empty()) << request.machine << " " << request.shape();
     expect_no_more(none, hardly, request.machine + " " + request.shape());
+  });
+}
+
+// A beat of more elements than a core has left takes what these need of the ports. Taken whole, 52
+// tokens were four beats of 16 and 16 cycles instead of 13: on 12 x 5 cores of a WSE-1 192x97x257
+// took 28,741 cycles with 16 products at a time and 24,721 with four.
+TEST(LessWork, OnAWiderDatapathIsNoSlower) {
+  for_each_draw([](Random& random) {
+    Request request = product_on_a_wafer(random);
+    request.pattern = "dense";
+    request.n = upto(random, 500);
+    const Costs costs = costs_of(request, "streamed");
+    request.settings.insert(request.settings.end(), {"simd.fma16=16", "simd.fma32=4"});
+    const Costs wider = costs_of(request, "streamed");
+    ASSERT_EQ(costs.empty(), wider.empty());
+    if (costs.empty()) return;
+    expect_no_more({{"cycles", wider.at("cycles")}}, costs,
+                   request.machine + " " + request.settings[0] + " " + request.settings[1] + " " +
+                       request.dtype + " " + request.shape());
+  });
+}
+
+// A core of some tokens more, so that rows of them are whole banks. A vector with a number for each
+// token began in another bank than the row it is added to in every fourth row alone: on 4 x 4 cores
+// of a WSE-1 `mask` of 96 x 255 took 669 cycles, and of 96 x 256 393.
+TEST(LessWork, OfAFunctionOverAnOddNumberOfTokensIsNoSlower) {
+  for_each_draw([](Random& random) {
+    const std::string machine = pick<std::string>(random, {"wse1", "wse2", "wse3"});
+    const std::string function = pick<std::string>(
+        random, {"mask", "scale_mask", "bias", "bias_add", "bias_gelu", "add", "gelu"});
+    const std::string type = pick<std::string>(random, {"fp16", "fp32"});
+    const std::uint32_t features = upto(random, 100);
+    const std::uint32_t rows = upto(random, 6);
+    const std::uint32_t tokens = upto(random, 300);
+    const std::uint32_t whole = (tokens + 4 * rows - 1) / (4 * rows) * (4 * rows);
+    const auto cycles = [&](std::uint32_t n) {
+      const TempFile trace("id,op,fn,m,n,dtype\na,eltwise," + function + "," +
+                           std::to_string(features) + "," + std::to_string(n) + "," + type + "\n");
+      const auto run = numbers_of({"run", "--machine", machine, "--set", "wafer.columns=4", "--set",
+                                   "wafer.rows=" + std::to_string(rows), "--trace", trace.path()});
+      return run.at(0).values.at("cycles").value();
+    };
+    EXPECT_LE(cycles(tokens), 1.02 * cycles(whole) + 8)
+        << machine << " " << function << " " << type << " " << features << "x" << tokens
+        << " on 4 x " << rows << " cores";
   });
 }
 

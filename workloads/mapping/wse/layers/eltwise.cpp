@@ -89,6 +89,9 @@ class Elements {
   DType source_;
   ElementSpace space_;  // addresses, the same in every core
   std::uint32_t shared_at_ = 0;
+  /// Of a vector with a number for each token, side by side if there is room: whole banks, so that
+  /// each row of an operand finds it in the banks that the row itself is not in.
+  std::uint32_t copies_ = 1;
 };
 
 // Operands lie alternately at 0 and 4 modulo 8, so that a beat can read two of them.
@@ -110,8 +113,17 @@ void Elements::place_operands(LayerPlan& plan) {
   if (shared()) {
     numbers = per_feature() ? tensor_.layout().most_features() : tensor_.layout().most_tokens();
   }
-  shared_at_ = space.take(numbers, bytes_of(type_), Half8::upper);
+  // of other numbers the banks repeat after 16 bytes
+  const bool repeats = type_ != DType::fp32 || request_.setup.hardware.mem.conflict_bytes == 8U;
+  // in the other half than what it is added to, which is the result after it was scaled
+  const bool scaled = repeats && op_.fn == "scale_mask";
+  shared_at_ = space.take(numbers, bytes_of(type_), half(scaled ? 0 : 1));
   check_core_bytes(request_, space.bytes(), plan);
+  const std::uint64_t more = (8 - bytes_of(type_)) * numbers + 8;
+  if (repeats && shared() && !per_feature() && plan.bytes + more <= plan.limit) {
+    copies_ = 8 / bytes_of(type_);
+    plan.bytes += more;
+  }
   space_.element = type_ == DType::fp32 ? Element::fp32 : Element::fp16;
 }
 
@@ -123,7 +135,7 @@ TaskProgram Elements::part(const TensorShare& share) const {
     space.shared = in_memory(shared_at_);
   } else if (shared()) {
     space.shared = per_feature() ? each_for(shared_at_, share.tokens)
-                                 : around(shared_at_, static_cast<std::uint32_t>(share.tokens));
+                                 : around(shared_at_, copies_ * space.run);
   }
   CoreCode code(request_.setup.costs, request_.setup.functions);
   code_.write(space, code);
@@ -146,7 +158,9 @@ void Elements::fill(LayerPlan& plan) const {
     }
     if (!shared() && !dropout()) return;
     const std::uint64_t index = dropout() ? at.index : per_feature() ? at.feature : at.token;
-    store(memory, shared_at_, index, type_, shared_value(e));
+    for (std::uint32_t copy = 0; copy < copies_; ++copy) {
+      store(memory, shared_at_, copy * at.tokens + index, type_, shared_value(e));
+    }
   });
   plan.compare = [self = *this](const WaferMemory& memory) { return self.compare(memory); };
 }

@@ -19,12 +19,13 @@ struct TensorShare {
 };
 
 /// Where an element lies: its core (row-major in the rectangle), its place among the elements of
-/// that core, and its feature and token there.
+/// that core, and its feature and token there, of so many tokens.
 struct TensorPlace {
   std::size_t core = 0;
   std::uint64_t index = 0;
   std::uint64_t feature = 0;
   std::uint64_t token = 0;
+  std::uint64_t tokens = 0;
 };
 
 /// An m x n x batch tensor on the rectangle. One matrix is activations: its m features are dealt to
@@ -92,6 +93,7 @@ class LayerTensor {
     TensorPlace at;
     at.core =
         std::size_t{layout_.slot_row(slot) + r} * wafer_columns_ + layout_.slot_column(slot) + c;
+    at.tokens = mine.tokens;
     for (at.feature = 0; at.feature < mine.features; ++at.feature) {
       for (at.token = 0; at.token < mine.tokens; ++at.token) {
         at.index = at.feature * mine.tokens + at.token;
