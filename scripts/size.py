@@ -14,9 +14,9 @@ import sys
 
 # room: (folders, most tokens today, tokens aimed at)
 ROOMS = {
-    "models/wse": (["models/wse/"], 146_800, 105_000),
+    "models/wse": (["models/wse/"], 147_060, 105_000),
     "models, rest": (["models/"], 93_500, 92_000),
-    "mapping/wse": (["workloads/mapping/wse/"], 159_400, 120_000),
+    "mapping/wse": (["workloads/mapping/wse/"], 159_260, 120_000),
     "mapping, rest": (["workloads/mapping/"], 148_200, 132_000),
     "workloads, rest": (["workloads/"], 124_200, 123_500),
     "sim/machines": (["sim/machines/"], 87_900, 48_000),
@@ -36,7 +36,7 @@ LOANS = [
     ("sim/machines", 3_670, "WeightsRun beside fastest_of: two texts that take the fastest of what may be"),
     ("sim/machines", 15_430, "half of the reader of programs, once it is written shorter; kernels in C++ that become files"),
     ("sim, rest", 350, "nothing: the builder of programs in Python, within the aim of this room"),
-    ("sim/driver", 1_100, "readers of results that decide: tables, what-ifs, the system's formulas"),
+    ("sim/driver", 1_000, "readers of results that decide: tables, what-ifs, the system's formulas"),
 ]
 
 CODE = (".cpp", ".hpp", ".h", ".js", ".css", ".py")

@@ -40,6 +40,8 @@ struct StreamState {
   Vector summed{};         // a row was closed whose sums take no time (ReducePlan::idealised)
   Vector extra{};          // stalls among the cycles for which a beat keeps the slot
   Vector adds{};           // the instruction reads sums
+  Vector beats_left{};     // of it
+  Vector beat{};           // of it, from 1 on, modulo those after which their cycles repeat
   // The exchange among groups: words left of its instructions, and whether others are to follow.
   Vector sending{}, taking{};
   Vector unsent{}, untaken{};
@@ -77,8 +79,8 @@ class StreamControl : HandlerControl<Number, StreamState<Number>> {
   StreamControl(const CoreParams& params, const StreamingKernel& kernel, std::uint32_t tokens)
       : Base(params, !kernel.held.empty() || kernel.stalls != 0 || kernel.most_cycles() != 1),
         kernel_(kernel),
-        first_(beats_of(kernel.first_beats, 0, tokens)),
-        adds_(beats_of(kernel.beats_that_add, kernel.stalls, tokens)),
+        beats_(all(kernel.beats(tokens))),
+        beat_cycles_(cycles_of_beats(tokens)),
         reduce_words_(all(kernel.sum_words(tokens))),
         wide_(kernel.form == StreamForm::wide),
         exchanges_(kernel.exchange.on()) {}
@@ -118,25 +120,32 @@ class StreamControl : HandlerControl<Number, StreamState<Number>> {
   using Base::all, Base::most, Base::active;
   using Base::issue_, Base::slow_;
 
-  struct Beat {
-    Number cycles;
-    Number stalls;  // of them
-    bool last;      // of its instruction
-  };
-  /// Of a word, the last one first. Residual stalls count whole beats.
-  std::vector<Beat> beats_of(const BeatTime& time, std::uint32_t stalls,
-                             std::uint32_t tokens) const {
-    const std::uint32_t simd = kernel_.simd;
-    std::vector<Beat> beats;
-    for (std::uint32_t weight = 0; weight < kernel_.weights_per_word(); ++weight) {
-      for (std::uint32_t first = 0; first < tokens; first += simd) {
-        const auto extra = residual_stalls(first + simd, stalls) - residual_stalls(first, stalls);
-        const auto cycles = time.cycles(first, std::min(simd, tokens - first)) + extra;
-        beats.push_back(
-            {static_cast<Number>(cycles), static_cast<Number>(extra), first + simd >= tokens});
+  /// Cycles of a beat that overwrites, of one that adds, and the stalls of the latter.
+  using BeatCycles = std::array<Number, 3>;
+  /// Of the beats of an instruction over so many tokens: of its last one, then of its others until
+  /// they repeat. Residual stalls count whole beats.
+  std::vector<BeatCycles> cycles_of_beats(std::uint32_t tokens) const {
+    const auto beat = [&](std::uint32_t i) {
+      const std::uint32_t first = i * kernel_.simd;
+      const std::uint32_t count = std::min(kernel_.simd, tokens - first);
+      const std::uint32_t stalls = residual_stalls(first + kernel_.simd, kernel_.stalls) -
+                                   residual_stalls(first, kernel_.stalls);
+      const std::uint32_t adds = kernel_.beats_that_add.cycles(first, count) + stalls;
+      return BeatCycles{static_cast<Number>(kernel_.first_beats.cycles(first, count)),
+                        static_cast<Number>(adds), static_cast<Number>(stalls)};
+    };
+    if (tokens == 0) return {{}};
+    const std::uint32_t others = kernel_.beats(tokens) - 1;
+    std::vector<BeatCycles> beats = {beat(others)};
+    const auto repeats = [&] {
+      for (std::uint32_t i = 0; i < others; ++i) {
+        if (beat(i) != beats[1 + i % (beats.size() - 1)]) return false;
       }
+      return true;
+    };
+    while (beats.size() <= others && (beats.size() == 1 || !repeats())) {
+      beats.push_back(beat(static_cast<std::uint32_t>(beats.size()) - 1));
     }
-    std::reverse(beats.begin(), beats.end());
     return beats;
   }
   /// Lanes whose exchange is not over.
@@ -155,8 +164,8 @@ class StreamControl : HandlerControl<Number, StreamState<Number>> {
                const Vector& fed) const;
 
   const StreamingKernel& kernel_;
-  const std::vector<Beat> first_;  // by those of the word that are left, less one
-  const std::vector<Beat> adds_;
+  const Vector beats_;  // of an instruction
+  const std::vector<BeatCycles> beat_cycles_;
   const Vector reduce_words_;
   const bool wide_;
   const bool exchanges_;
@@ -210,6 +219,8 @@ inline void StreamControl<Number, Cores, kExchanges>::begin_instruction(State& s
     const Vector overwrites = kernel_.held.empty() ? s.fresh : Vector{};
     s.adds = (s.adds & ~start) | (start & ~overwrites);
     s.fresh &= ~start;
+    s.beats_left = select(start, beats_, s.beats_left);
+    s.beat = select(start, all(1), s.beat);
   }
   if (wide_) cores.take_value(place, start);
 }
@@ -284,21 +295,27 @@ inline void StreamControl<Number, Cores, kExchanges>::keep_slots(State& s, const
                                                                  const Vector& others,
                                                                  const Vector& gathers) const {
   const Vector& main = issued[0];
-  Vector beats{};
-  Vector extra{};
-  for_each_lane<Number>(main, [&](unsigned lane) {
-    const std::vector<Beat>& of = s.adds[lane] != 0 ? adds_ : first_;
-    const Beat& beat = of[std::min<std::size_t>(s.vector[lane], of.size()) - 1];
-    beats[lane] = beat.cycles;
-    extra[lane] = beat.stalls;
-    if (beat.last) s.adds[lane] = -1;  // the next instruction of a packed word
-  });
+  const Vector is_last = main & (s.beats_left == all(1));
+  std::array<Vector, 3> beat;
+  for (std::size_t kind = 0; kind < beat.size(); ++kind) {
+    beat[kind] = all(beat_cycles_[0][kind]);
+    for (std::size_t i = 1; i < beat_cycles_.size(); ++i) {
+      beat[kind] = select(~is_last & (s.beat == all(i)), all(beat_cycles_[i][kind]), beat[kind]);
+    }
+  }
+  const Vector beats = select(s.adds, beat[1], beat[0]);
+  const Vector stalls = main & s.adds & beat[2];
+  s.adds |= is_last;  // the next instruction of a packed word
+  s.beats_left = select(is_last, beats_, s.beats_left + main);
+  s.beat -= main;
+  const Vector again = is_last | (s.beat == all(beat_cycles_.size()));
+  s.beat = select(again, all(1), s.beat);
   Vector cycles = select(gathers, all(kernel_.gather_cycles), all(kernel_.reduce_cycles));
   if constexpr (kExchanges) {
     cycles = select(issued[2], all(kernel_.exchange.send_cycles), cycles);
     cycles = select(issued[3], all(kernel_.exchange.take_cycles), cycles);
   }
-  s.extra = select(issue_.two ? main : main | others, extra, s.extra);
+  s.extra = select(issue_.two ? main : main | others, stalls, s.extra);
   s.slot.keep(issue_, main, beats, others, cycles);
 }
 

@@ -12,6 +12,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/cases.hpp"
+#include "tests/support/wse/first_gradient.hpp"
 #include "tests/support/wse/random_streaming.hpp"
 #include "workloads/mapping/wse/gradient.hpp"
 
@@ -130,7 +131,7 @@ TEST_P(RandomGradientLanes, FoldedCountsTheSame) {
     LaneCase c = random_fold(seed);
     c.job.mask = &c.mask;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    const GradientPlan plan = plan_gradient(c.job, c.setup);
+    const GradientPlan plan = test::plan_gradient(c.job, c.setup);
     const std::optional<GradientInLanes> in_lanes =
         fold_gradient(c.params, plan.program, {Engine::event});
     if (!in_lanes) continue;
@@ -155,7 +156,7 @@ TEST_P(RandomGradientLanes, WhatIsFoldedIsRightAndTheRestIsRefused) {
     c.setup.queue = c.params.queue;
     c.job.mask = &c.mask;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    const GradientPlan plan = plan_gradient(c.job, c.setup);
+    const GradientPlan plan = test::plan_gradient(c.job, c.setup);
     const std::optional<GradientInLanes> folded =
         fold_gradient(c.params, plan.program, {Engine::event});
     refused += folded ? 0 : 1;
@@ -170,7 +171,7 @@ TEST_P(RandomGradientLanes, WhatIsFoldedIsRightAndTheRestIsRefused) {
 TEST(FoldedGradient, StandingStillIsADeadlock) {
   LaneCase c = random_fold(3);
   c.job.mask = &c.mask;
-  Program program = plan_gradient(c.job, c.setup).program;
+  Program program = test::plan_gradient(c.job, c.setup).program;
   program.rate = {1, 1'000'000};  // words are further apart than the 100,000 cycles of a deadlock
   ASSERT_EQ(reason_not_to_fold_gradient(c.params, program, {Engine::event}), "");
   EXPECT_THAT([&] { (void)fold_gradient(c.params, program, {Engine::event}); },
@@ -185,7 +186,7 @@ TEST(FoldedGradient, TheReasonNotToFoldIsTheFirstThatHolds) {
     c.params = HardwareParams{};
     RunOptions options{Engine::event};
     change(c, options);
-    const GradientPlan plan = plan_gradient(c.job, c.setup);
+    const GradientPlan plan = test::plan_gradient(c.job, c.setup);
     return reason_not_to_fold_gradient(c.params, plan.program, options);
   };
   const auto has = [](const char* text) { return ::testing::HasSubstr(text); };

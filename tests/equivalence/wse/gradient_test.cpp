@@ -14,6 +14,7 @@
 #include "models/wse/simulate.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/cases.hpp"
+#include "tests/support/wse/first_gradient.hpp"
 #include "tests/support/wse/random_streaming.hpp"
 
 namespace lacuna::wse {
@@ -145,7 +146,7 @@ TEST_P(RandomGradient, GivesOneResultByEitherEngineInAnyOrderWithAnyDelay) {
     GradientCase c = gradient_case(seed);
     if (seed % 5 != 0) c.job.mask = &c.mask;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    expect_one_result(c, plan_gradient(c.job, c.setup), seed);
+    expect_one_result(c, test::plan_gradient(c.job, c.setup), seed);
     if (HasFailure()) return;
   }
 }

@@ -75,15 +75,15 @@ TEST(WestEdge, ARowCarriesAWordACycleForAllItsColumns) {
 }
 
 TEST(WestEdge, ColumnsOfARowNeedAColorEach) {
-  EXPECT_EQ(wse::rows_at_edge({}, {}, 750), 0U);  // not at this edge
-  wse::StreamingParams ws;
-  ws.inject = wse::Inject::west_edge;
   wse::IoParams io;
-  EXPECT_EQ(wse::rows_at_edge(ws, io, 750), 40U);  // 24 colors, 4 of the ring, one of other streams
-  EXPECT_EQ(wse::rows_at_edge(ws, io, 19), 1U);
-  EXPECT_EQ(wse::rows_at_edge(ws, io, 20), 2U);
+  const auto rows = [&](std::uint32_t columns) {
+    return wse::rows_for_streams(io, columns, wse::reduction_colors(wse::Reduce::ring, columns));
+  };
+  EXPECT_EQ(rows(750), 40U);  // 24 colors, 4 of the ring, one of other streams
+  EXPECT_EQ(rows(19), 1U);
+  EXPECT_EQ(rows(20), 2U);
   io.dist_rows = 39;
-  EXPECT_THROW((void)wse::rows_at_edge(ws, io, 750), UnsupportedError);
+  EXPECT_THROW((void)rows(750), UnsupportedError);
 }
 
 // A router has one way for a color, so no two columns of a color may meet in one.

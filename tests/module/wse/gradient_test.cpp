@@ -8,6 +8,7 @@
 
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/wse/first_gradient.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -30,7 +31,7 @@ StreamingSetup setup(unsigned columns, unsigned rows) {
 }
 
 Cycle gradient_cycles(const GradientJob& job, const StreamingSetup& setup, Engine engine) {
-  return simulate({}, plan_gradient(job, setup).program, {engine}).cycles;
+  return simulate({}, test::plan_gradient(job, setup).program, {engine}).cycles;
 }
 
 TEST(WeightGradient, ADotProductTravelsDownItsColumnAndLeavesInTheSouth) {
@@ -66,7 +67,8 @@ TEST(WeightGradient, KeptDotProductsGiveTheRingTimeToBegin) {
   StreamingSetup kept = setup(2, 1);
   kept.ws.gradient = GradientSums::kept;
   for (const Engine engine : {Engine::clocked, Engine::event}) {
-    const WaferOutcome outcome = simulate({}, plan_gradient(job(1, 16, 2), kept).program, {engine});
+    const WaferOutcome outcome =
+        simulate({}, test::plan_gradient(job(1, 16, 2), kept).program, {engine});
     EXPECT_EQ(outcome.cores[1].kept, 8U);
     // dY is complete three cycles later, in 17; then 4 beats, and the command, which has waited.
     EXPECT_EQ(outcome.cores[1].end, 22U);
@@ -101,7 +103,7 @@ TEST(WeightGradient, GroupsOfColumnsMakeRowsOfTheirOwn) {
     for (const Engine engine : {Engine::clocked, Engine::event}) {
       EXPECT_EQ(gradient_cycles(job(2, 4, 1), two, engine), 13U);
     }
-    const GradientPlan plan = plan_gradient(job(3, 4, 1), two);
+    const GradientPlan plan = test::plan_gradient(job(3, 4, 1), two);
     EXPECT_EQ(plan.row_of_step, (std::vector<std::uint32_t>{0, 1, 2, kNoRow}));
     EXPECT_EQ(plan.outputs, 3U);
     EXPECT_EQ(plan.positions, 3U);
@@ -118,7 +120,7 @@ TEST(WeightGradient, GroupsOfColumnsHoldAllFeaturesAndWhatProductsLeaveThem) {
     StreamingSetup made = setup(2, 1);
     made.ws.groups = groups;
     made.ws.exchange = exchange;
-    return plan_gradient(job(4, 2, 4), made).bytes;
+    return test::plan_gradient(job(4, 2, 4), made).bytes;
   };
   EXPECT_EQ(bytes(2, Exchange::product) - bytes(2, Exchange::next), 2U * 2 * 2);
   EXPECT_EQ(bytes(2, Exchange::next) - bytes(1, Exchange::product), 2U * 2 * 2);
@@ -145,7 +147,7 @@ TEST(WeightGradient, GroupsThatShareTokensSendSumsOfTheirOwn) {
                 15U);
     }
     const GradientPlan plan =
-        plan_gradient(job(3, 5, 1), sharing_tokens(2, 4, Copies::routed, lie));
+        test::plan_gradient(job(3, 5, 1), sharing_tokens(2, 4, Copies::routed, lie));
     EXPECT_EQ(plan.program.kernel.tokens, (std::vector<std::uint32_t>{0, 1, 1, 1}));
     EXPECT_EQ(plan.padding, 1U);
     EXPECT_EQ(plan.outputs, 3U);
@@ -175,28 +177,30 @@ TEST(WeightGradient, SumsOfEachGroupPayForThemselves) {
 TEST(WeightGradient, GroupsWithoutColorsOrARowForTokensAreRefused) {
   EXPECT_THAT(
       [&] {
-        (void)plan_gradient(job(2, 4, 1), sharing_tokens(4, 1, Copies::routed, Lie::interleaved));
+        (void)test::plan_gradient(job(2, 4, 1),
+                                  sharing_tokens(4, 1, Copies::routed, Lie::interleaved));
       },
       ::testing::ThrowsMessage<UnsupportedError>(
           ::testing::HasSubstr("wafer.rows = 1 leaves none for tokens")));
   // 24 less the stream's first, four of the ring, two of the chain
   EXPECT_THAT(
       [&] {
-        (void)plan_gradient(job(2, 4, 1), sharing_tokens(36, 2, Copies::routed, Lie::side_by_side));
+        (void)test::plan_gradient(job(2, 4, 1),
+                                  sharing_tokens(36, 2, Copies::routed, Lie::side_by_side));
       },
       ::testing::ThrowsMessage<UnsupportedError>(
           ::testing::HasSubstr("each of 18 columns of a group needs a color of its own; beside 6 "
                                "of the reduction there are 17")));
   const auto fits = sharing_tokens(34, 2, Copies::routed, Lie::side_by_side);
-  EXPECT_EQ(plan_gradient(job(2, 4, 1), fits).positions, 2U);
+  EXPECT_EQ(test::plan_gradient(job(2, 4, 1), fits).positions, 2U);
   StreamingSetup six = setup(12, 1);
   six.ws.groups = 6;
   six.ws.lie = Lie::interleaved;
-  EXPECT_THAT([&] { (void)plan_gradient(job(2, 4, 1), six); },
+  EXPECT_THAT([&] { (void)test::plan_gradient(job(2, 4, 1), six); },
               ::testing::ThrowsMessage<UnsupportedError>(
                   ::testing::HasSubstr("need 27 colors, of which there are 24")));
   six.ws.groups = 4;  // 16 + 3
-  EXPECT_EQ(plan_gradient(job(2, 4, 1), six).positions, 2U);
+  EXPECT_EQ(test::plan_gradient(job(2, 4, 1), six).positions, 2U);
 }
 
 TEST(WeightGradient, WaitsForTheGradientOfItsRow) {
@@ -206,7 +210,7 @@ TEST(WeightGradient, WaitsForTheGradientOfItsRow) {
   // edge in 22.
   for (const Engine engine : {Engine::clocked, Engine::event}) {
     const WaferOutcome outcome =
-        simulate({}, plan_gradient(job(1, 16, 2), setup(2, 1)).program, {engine});
+        simulate({}, test::plan_gradient(job(1, 16, 2), setup(2, 1)).program, {engine});
     EXPECT_EQ(outcome.cycles, 23U);
     EXPECT_EQ(outcome.cores[0].summed, 8U);
     EXPECT_EQ(outcome.cores[1].kept, 8U);
@@ -227,7 +231,7 @@ TEST(WeightGradient, ResultsThatLeaveShareTheRateWithIndicesUnlessTheEdgeIsFullD
 
 TEST(WeightGradient, SaysWhatDoesNotFit) {
   try {
-    plan_gradient(job(64, 4096, 64), setup(2, 2));
+    test::plan_gradient(job(64, 4096, 64), setup(2, 2));
     FAIL() << "fits";
   } catch (const OutOfMemoryError& error) {
     // 2048 * (32 + 32 + 8) * 2 + 8 * 4 + 4 * (4 + 8 + 12) + 8192

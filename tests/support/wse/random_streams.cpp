@@ -10,6 +10,7 @@
 #include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/wse/draw.hpp"
+#include "tests/support/wse/first_gradient.hpp"
 #include "tests/support/wse/random_hardware.hpp"
 #include "tests/support/wse/streaming_bench.hpp"
 #include "workloads/mapping/wse/gradient.hpp"
@@ -378,7 +379,7 @@ StreamCase random_gradient(std::uint64_t seed) {
     job.dtype = DType::fp16;
     job.values = false;
   }
-  made.program = plan_gradient(job, setup).program;
+  made.program = test::plan_gradient(job, setup).program;
   return made;
 }
 

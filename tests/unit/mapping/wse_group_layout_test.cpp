@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tests/support/wse/first_gradient.hpp"
 #include "tests/support/wse/layout_places.hpp"
 #include "workloads/mapping/wse/gradient.hpp"
 #include "workloads/mapping/wse/layers/layout_move.hpp"
@@ -143,7 +144,7 @@ TEST(GroupLayouts, OfAGradientAreWhereItsProgramHasThem) {
       job.m = kFeatures;
       job.n = 10;
       job.tokens = kTokens;
-      const GradientPlan plan = plan_gradient(job, setup);
+      const GradientPlan plan = test::plan_gradient(job, setup);
       const StreamingKernel& kernel = plan.program.kernel;
       LayoutPlaces x(std::size_t{job.n} * kTokens);
       LayoutPlaces dy(std::size_t{job.m} * kTokens);

@@ -57,11 +57,6 @@ std::uint32_t reduction_colors(Reduce kind, std::uint32_t columns) {
   return kind == Reduce::ring ? 4 : plan_reduction(kind, columns).colors;
 }
 
-std::uint32_t rows_at_edge(const StreamingParams& ws, const IoParams& io, std::uint32_t columns) {
-  if (ws.inject != Inject::west_edge) return 0;
-  return rows_for_streams(io, columns, reduction_colors(ws.reduce, columns));
-}
-
 std::uint32_t rows_for_streams(const IoParams& io, std::uint32_t streams, std::uint32_t sums) {
   const std::uint32_t colors = kColors - 1 - std::min<std::uint32_t>(kColors - 2, sums);
   const std::uint32_t rows = io.dist_rows != 0

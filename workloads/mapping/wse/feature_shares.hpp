@@ -31,8 +31,6 @@ inline std::uint32_t entry_row(Inject inject, std::uint32_t rows) {
 /// hold no tokens, beside so many colors of sums. UnsupportedError if they need more colors than
 /// there are.
 std::uint32_t rows_for_streams(const IoParams& io, std::uint32_t streams, std::uint32_t sums);
-/// The same of columns without groups; none unless words enter there.
-std::uint32_t rows_at_edge(const StreamingParams& ws, const IoParams& io, std::uint32_t columns);
 
 /// Colors of the reduction along a row.
 std::uint32_t reduction_colors(Reduce kind, std::uint32_t columns);

@@ -359,10 +359,6 @@ Cycle least_gradient_cycles(const GradientJob& job, const StreamingSetup& setup)
   return least;
 }
 
-GradientPlan plan_gradient(const GradientJob& job, const StreamingSetup& setup) {
-  return GradientPlanner(job, setup).next();
-}
-
 std::vector<std::vector<float>> gradient_reference(const Program& program) {
   const StreamingKernel& k = program.kernel;
   const auto round = [](double value, bool fp32) {

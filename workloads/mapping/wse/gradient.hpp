@@ -36,23 +36,20 @@ struct GradientPlan : StreamPlan {
   std::vector<std::vector<std::uint32_t>> feature_of;  // by column and index
 };
 
-/// Lowers a job to a program: columns own outputs and inputs, rows tokens. The kept positions are
-/// streamed row by row, dY of a row runs along the rows of cores, and the sums over tokens leave
-/// in the south. Groups of columns share the rows of Y, or the tokens, each with a ring of its own.
-/// If tokens, each makes all kept elements over its own, and what leaves for one is added outside.
-/// OutOfMemoryError, with the bytes, if a core cannot hold its part; UnsupportedError if there are
-/// too few colors or rows.
-GradientPlan plan_gradient(const GradientJob& job, const StreamingSetup& setup);
-
 /// Where it takes dY and X. Of groups that share rows each takes those of dY that it makes.
 GradientLayouts gradient_layouts(const GradientJob& job, const StreamingSetup& setup);
 
 /// Cycles that no run of all its parts can be below.
 Cycle least_gradient_cycles(const GradientJob& job, const StreamingSetup& setup);
 
-/// The same in as many parts as the dot products need that are kept in memory: each part is of
-/// some rows of Y, and begins when the last sum of the one before has left. plan_gradient() gives
-/// the first.
+/// Lowers a job to programs: columns own outputs and inputs, rows tokens. The kept positions are
+/// streamed row by row, dY of a row runs along the rows of cores, and the sums over tokens leave
+/// in the south. Groups of columns share the rows of Y, or the tokens, each with a ring of its own.
+/// If tokens, each makes all kept elements over its own, and what leaves for one is added outside.
+/// OutOfMemoryError, with the bytes, if a core cannot hold its part; UnsupportedError if there are
+/// too few colors or rows.
+/// There are as many parts as the dot products need that are kept in memory: each is of some rows
+/// of Y, and begins when the last sum of the one before has left.
 void plan_gradient_parts(const GradientJob& job, const StreamingSetup& setup,
                          const std::function<void(const GradientPlan&)>& visit);
 
