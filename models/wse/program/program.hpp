@@ -15,6 +15,7 @@
 #include "models/wse/program/held_elements.hpp"
 #include "models/wse/program/routes.hpp"
 #include "models/wse/program/wavelet.hpp"
+#include "sim/base/cycle.hpp"
 
 namespace lacuna::wse {
 
@@ -69,8 +70,9 @@ struct BeatTime {
   std::uint32_t cycles(std::uint32_t first, std::uint32_t count) const {
     return std::max(least, ports.cycles(first, count, read, written));
   }
-  /// Of an instruction over so many elements, `simd` in a beat.
+  /// Of an instruction over so many elements, `simd` in a beat. 0: there is no such instruction.
   std::uint64_t cycles_of(std::uint32_t elements, std::uint32_t simd) const {
+    if (simd == 0) return kNever;
     std::uint64_t sum = 0;
     for (std::uint32_t first = 0; first < elements; first += simd) {
       sum += cycles(first, std::min(simd, elements - first));
