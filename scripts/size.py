@@ -14,7 +14,7 @@ import sys
 
 # room: (folders, most tokens today, tokens aimed at)
 ROOMS = {
-    "models/wse": (["models/wse/"], 147_060, 105_000),
+    "models/wse": (["models/wse/"], 147_070, 105_000),
     "models, rest": (["models/"], 93_500, 92_000),
     "mapping/wse": (["workloads/mapping/wse/"], 159_260, 120_000),
     "mapping, rest": (["workloads/mapping/"], 148_200, 132_000),
