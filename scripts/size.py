@@ -34,7 +34,7 @@ LOANS = [
     ("sim/machines", 8_900, "nothing yet: the rule of a wafer (planned*), whose rectangles of a row alone and of rows together differ"),
     ("mapping/wse", 1_070, "estimated_move beside LineMove, once moves are costed from their programs"),
     ("sim/machines", 3_670, "WeightsRun beside fastest_of: two texts that take the fastest of what may be"),
-    ("sim/machines", 15_430, "half of the reader of programs, once it is written shorter; kernels in C++ that become files"),
+    ("sim/machines", 15_455, "half of the reader of programs, once it is written shorter; kernels in C++ that become files"),
     ("sim, rest", 350, "nothing: the builder of programs in Python, within the aim of this room"),
     ("sim/driver", 1_000, "readers of results that decide: tables, what-ifs, the system's formulas"),
 ]

@@ -121,7 +121,7 @@ class StreamControl : HandlerControl<Number, StreamState<Number>> {
   using Base::issue_, Base::slow_;
 
   /// Cycles of a beat that overwrites, of one that adds, and the stalls of the latter.
-  using BeatCycles = std::array<Number, 3>;
+  using BeatCycles = std::array<std::uint32_t, 3>;
   /// Of the beats of an instruction over so many tokens: of its last one, then of its others until
   /// they repeat. Residual stalls count whole beats.
   std::vector<BeatCycles> cycles_of_beats(std::uint32_t tokens) const {
@@ -131,8 +131,7 @@ class StreamControl : HandlerControl<Number, StreamState<Number>> {
       const std::uint32_t stalls = residual_stalls(first + kernel_.simd, kernel_.stalls) -
                                    residual_stalls(first, kernel_.stalls);
       const std::uint32_t adds = kernel_.beats_that_add.cycles(first, count) + stalls;
-      return BeatCycles{static_cast<Number>(kernel_.first_beats.cycles(first, count)),
-                        static_cast<Number>(adds), static_cast<Number>(stalls)};
+      return BeatCycles{kernel_.first_beats.cycles(first, count), adds, stalls};
     };
     if (tokens == 0) return {{}};
     const std::uint32_t others = kernel_.beats(tokens) - 1;
@@ -296,7 +295,7 @@ inline void StreamControl<Number, Cores, kExchanges>::keep_slots(State& s, const
                                                                  const Vector& gathers) const {
   const Vector& main = issued[0];
   const Vector is_last = main & (s.beats_left == all(1));
-  std::array<Vector, 3> beat;
+  std::array<Vector, 3> beat{};
   for (std::size_t kind = 0; kind < beat.size(); ++kind) {
     beat[kind] = all(beat_cycles_[0][kind]);
     for (std::size_t i = 1; i < beat_cycles_.size(); ++i) {

@@ -32,7 +32,7 @@ void set_types(DType dtype, Partials partials, const StreamingSetup& setup,
 void set_beats(const StreamingSetup& setup, std::uint64_t elements, bool scattered,
                StreamingKernel& kernel) {
   const std::uint32_t element = 8 * kernel.element_bytes();
-  const std::uint64_t output = 8 * kernel.output_bytes();
+  const std::uint32_t output = 8 * kernel.output_bytes();
   kernel.psum_cached =
       setup.core.psum_cache && elements * kernel.sum_bytes() <= setup.core.cache_bytes;
   const std::uint32_t in_sram = kernel.psum_cached ? 0 : 8 * kernel.sum_bytes();

@@ -328,6 +328,7 @@ class CoreWriter {
                                    operands_of(op)));
     }
     std::vector<CoreSlice> operands;
+    operands.reserve(texts.size());
     for (const std::string& text : texts) operands.push_back(operand(at, text));
     wse::Instruction what;
     what.op = op;

@@ -17,7 +17,7 @@ struct CoreArray {
   wse::Element element = wse::Element::fp32;
   std::vector<std::uint32_t> shape;  // one or two dimensions
   std::uint32_t address = 0;         // bytes
-  YamlNode said;                     // what the file says of it
+  YamlNode said = nullptr;           // what the file says of it
 
   std::uint32_t end() const;
 };

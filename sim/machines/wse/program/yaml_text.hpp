@@ -130,6 +130,7 @@ class ProgramText : public YamlFile {
 template <class Value>
 std::vector<std::string> keys_of(const std::map<std::string, Value>& map) {
   std::vector<std::string> keys;
+  keys.reserve(map.size());
   for (const auto& [key, value] : map) keys.push_back(key);
   return keys;
 }
