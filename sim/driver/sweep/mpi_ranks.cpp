@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <boost/mpi.hpp>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 #include <vector>
 
 #include "sim/base/ranges.hpp"
+#include "sim/driver/result/result_folder.hpp"
 
 namespace lacuna {
 
@@ -77,6 +80,10 @@ void MpiRanks::do_jobs(const Jobs& jobs, Progress& progress) const {
   for (std::size_t rank = 1; rank < busy_with.size(); ++rank) hand_out(rank);
   while (under_way > 0) {
     std::string text;
+    while (!world_->ranks.iprobe(mpi::any_source, kSaid)) {  // who writes a folder holds signals
+      HeldSignals::check();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     const mpi::status status = world_->ranks.recv(mpi::any_source, kSaid, text);
     const auto rank = static_cast<std::size_t>(status.source());
     const std::size_t job = busy_with[rank];
