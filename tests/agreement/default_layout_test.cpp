@@ -234,7 +234,7 @@ TEST(DefaultLayout, BetterHardwareIsNeverSlower) {
 /// wait for a read: (16 + 64 + 42.7) / 16 = 7.67 cycles, and parts of a cycle add up. 256 x 256 x
 /// 512 products on 128 x 64 cores take at least 256 * 256 * 512 / 16 * 7.67 / (128 * 64) = 1,963. A
 /// rule that takes a beat for a cycle gives few cores long rows, 6.5 times as long, and keeps
-/// zeros, so that 70 % of them gain nothing.
+/// zeros. So dense weights may take 2.5 times that, and 30 % of them 0.8 of it.
 TEST(DefaultLayout, BeatsTakeWhatThePortsOfTheMemorySay) {
   const auto cycles_at = [](const std::string& pattern) {
     const auto rows = numbers_of({"run", "--machine", "wse3", "--set", "wafer.columns=128", "--set",
@@ -242,9 +242,8 @@ TEST(DefaultLayout, BeatsTakeWhatThePortsOfTheMemorySay) {
                                   "--pattern", pattern});
     return rows.at(0).values.at("cycles").value();
   };
-  const double dense = cycles_at("dense");
-  EXPECT_LE(dense, 2.5 * 1963);
-  EXPECT_LE(cycles_at("unstructured:0.3"), 0.9 * dense);
+  EXPECT_LE(cycles_at("dense"), 2.5 * 1963);
+  EXPECT_LE(cycles_at("unstructured:0.3"), 0.8 * 2.5 * 1963);
 }
 
 /// Up to 64 tokens through two products whose weights fit in the cores of 64 x 64, with zeros of

@@ -40,8 +40,8 @@ struct StreamState {
   Vector summed{};         // a row was closed whose sums take no time (ReducePlan::idealised)
   Vector extra{};          // stalls among the cycles for which a beat keeps the slot
   Vector adds{};           // the instruction reads sums
-  Vector beats_left{};     // of it
-  Vector beat{};           // of it, from 1 on, modulo those after which their cycles repeat
+  Vector beats_left{};     // of the instruction
+  Vector beat{};           // which one is next, from 1 on; 1 again where their cycles repeat
   // The exchange among groups: words left of its instructions, and whether others are to follow.
   Vector sending{}, taking{};
   Vector unsent{}, untaken{};
@@ -122,8 +122,9 @@ class StreamControl : HandlerControl<Number, StreamState<Number>> {
 
   /// Cycles of a beat that overwrites, of one that adds, and the stalls of the latter.
   using BeatCycles = std::array<std::uint32_t, 3>;
-  /// Of the beats of an instruction over so many tokens: of its last one, then of its others until
-  /// they repeat. Residual stalls count whole beats.
+  /// Of an instruction over so many tokens. The first entry is of its last beat, which may have
+  /// fewer elements; the others are of its beats from the first on, until they repeat. Residual
+  /// stalls count whole beats.
   std::vector<BeatCycles> cycles_of_beats(std::uint32_t tokens) const {
     const auto beat = [&](std::uint32_t i) {
       const std::uint32_t first = i * kernel_.simd;

@@ -48,8 +48,8 @@ Cycle least_gradient_cycles(const GradientJob& job, const StreamingSetup& setup)
 /// If tokens, each makes all kept elements over its own, and what leaves for one is added outside.
 /// OutOfMemoryError, with the bytes, if a core cannot hold its part; UnsupportedError if there are
 /// too few colors or rows.
-/// There are as many parts as the dot products need that are kept in memory: each is of some rows
-/// of Y, and begins when the last sum of the one before has left.
+/// Each program makes some rows of Y, as many as have room for the dot products that are kept. It
+/// begins when the last sum of the one before has left.
 void plan_gradient_parts(const GradientJob& job, const StreamingSetup& setup,
                          const std::function<void(const GradientPlan&)>& visit);
 

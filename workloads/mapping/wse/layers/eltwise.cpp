@@ -89,8 +89,8 @@ class Elements {
   DType source_;
   ElementSpace space_;  // addresses, the same in every core
   std::uint32_t shared_at_ = 0;
-  /// Of a vector with a number for each token, side by side if there is room: whole banks, so that
-  /// each row of an operand finds it in the banks that the row itself is not in.
+  /// How often a vector with a number for each token stands in memory, side by side. If there is
+  /// room, the copies fill whole banks. Then no row of an operand shares a bank with its numbers.
   std::uint32_t copies_ = 1;
 };
 
@@ -113,9 +113,9 @@ void Elements::place_operands(LayerPlan& plan) {
   if (shared()) {
     numbers = per_feature() ? tensor_.layout().most_features() : tensor_.layout().most_tokens();
   }
-  // of other numbers the banks repeat after 16 bytes
+  // FP32 on some wafers: its banks repeat after 16 bytes, which copies would not fill
   const bool repeats = type_ != DType::fp32 || request_.setup.hardware.mem.conflict_bytes == 8U;
-  // in the other half than what it is added to, which is the result after it was scaled
+  // what is scaled is added to the result, which lies in the upper half
   const bool scaled = repeats && op_.fn == "scale_mask";
   shared_at_ = space.take(numbers, bytes_of(type_), half(scaled ? 0 : 1));
   check_core_bytes(request_, space.bytes(), plan);
