@@ -285,6 +285,20 @@ TEST(DefaultLayout, WeightsThatMayStayAreNotStreamed) {
   });
 }
 
+// A step of training changes all weights, so that those of a row come in: two bytes each.
+TEST(DefaultLayout, WeightsThatChangeComeInWhateverXLeavesOut) {
+  for_each_draw([](Random& random) {
+    const std::uint32_t m = 16 * upto(random, 6);
+    const std::uint32_t k = 16 * upto(random, 6);
+    const std::string zeros = pick<std::string>(random, {"dense,", "channel,0.1", "bernoulli,0.5"});
+    const TempFile trace(fmt::format(
+        "id,op,phase,m,k,n,x_pattern,x_density\na,gemm,bwd,{},{},{},{}\n", m, k, 4, zeros));
+    const auto all = numbers_of({"run", "--machine", "wse2", "--set", "wafer.columns=16", "--set",
+                                 "wafer.rows=16", "--trace", trace.path(), "--no-cache"});
+    EXPECT_GE(all.at(0).values.at("io_bytes").value_or(0), 2.0 * m * k) << zeros;
+  });
+}
+
 // Rows with zeros of X have the layouts of rows without, and each may have all of its X sent.
 TEST(DefaultLayout, ZerosOfActivationsOfRowsNeverCost) {
   for_each_draw([](Random& random) {

@@ -51,12 +51,13 @@ const std::vector<Word> kWords = {{"ws.groups", {"1", "2", "3", "4"}},
 const Strings kCounted = {"ws.groups",      "ws.share",     "ws.inject",
                           "ws.k_partition", "ws.lookahead", "ws.zero_filter"};
 
-/// A product on a small wafer.
+/// A product on a small wafer, by itself or after others.
 struct Asked {
   std::string machine;
   unsigned columns = 1;
   unsigned rows = 1;
   LayerOp op;
+  std::vector<LayerOp> before = {};
 };
 
 Asked draw(Random& random, std::uint32_t most) {
@@ -89,11 +90,12 @@ Outcome run(const Asked& asked, const std::string& layout, const Strings& given)
     auto machine = std::move(make_machines(standard_machines(), {asked.machine}, settings)[0]);
     machine = with_layouts(std::move(machine), layout_request(layout, true));
     WorkloadTrace workload;
-    workload.ops = {asked.op};
+    workload.ops = asked.before;
+    workload.ops.push_back(asked.op);
     MaskStore masks(1);
     const MaskOf mask_of = [&](const LayerOp& op) { return masks.mask(op, workload); };
     machine->relate(workload, mask_of, 1);
-    const LayerOp& op = workload.ops[0];
+    const LayerOp& op = workload.ops.back();
     const OpResult result = machine->run(op, mask_of(op), 1, {});
     outcome.cycles = static_cast<double>(result.cycles);
     std::istringstream words(note_of(result, kPlannedLayoutNote));
@@ -186,6 +188,28 @@ TEST(GivenWords, TheBestIsNotSlowerThanPlannedNorThanRandomLayouts) {
       part.columns = upto(random, asked.columns);
       part.rows = upto(random, asked.rows);
       EXPECT_LE(best, 1.05 * run(part, "first", words).cycles) << text_of(part, words);
+    }
+  });
+}
+
+/// A sampled gradient has an order and a place of its own in a trace, unless they are given.
+TEST(GivenWords, ASampledGradientOfATraceObeysThem) {
+  for_each_draw([](Random& random) {
+    Asked asked = draw(random, 12);
+    asked.op.pattern = parse_pattern("dense");
+    asked.before = {asked.op};
+    asked.op.id = "gradient";
+    asked.op.op = "sddmm";
+    asked.op.phase = Phase::bwd;
+    std::swap(asked.op.k, asked.op.n);  // of as many tokens
+    asked.op.pattern = parse_pattern("unstructured:0.2");
+    asked.op.depends_on = {"gemm"};
+    const std::string key = pick<std::string>(random, {"ws.row_order", "ws.lie"});
+    const std::string value = key == "ws.lie" ? "interleaved" : "natural";
+    const Outcome planned = run(asked, "planned", {key + "=" + value});
+    for (const std::string& word : planned.words) {
+      const bool same = word.rfind(key + "=", 0) != 0 || word == key + "=" + value;
+      EXPECT_TRUE(same) << text_of(asked, {}) << " " << word;
     }
   });
 }

@@ -370,7 +370,7 @@ RowWays LayoutRule::ways(const LayerOp& op, const Mask* mask, const Pairs& toget
     ways.simulated = ways.all.size();
     return ways;
   }
-  if (filters && op.residency == Residency::automatic) {
+  if (filters && op.residency == Residency::automatic && op.share.may_stay) {
     whole.residency = Residency::resident;
     const Candidates stay = candidates(whole, mask);
     const auto end = stay.layouts.begin() + static_cast<std::ptrdiff_t>(stay.simulated);

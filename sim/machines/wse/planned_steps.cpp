@@ -68,8 +68,8 @@ std::vector<Pairs> LayoutRule::of_row(const LayerOp& op, const Mask* mask,
   }
   std::vector<Pairs> ways = {shared};
   if (is_sampled_gradient(op) && !together.empty()) {
-    ways = {with(shared, kOrderWord, "ring")};
-    ways.push_back(with(ways[0], kLieWord, "side_by_side"));
+    if (!given_.named(kOrderWord)) ways = {with(shared, kOrderWord, "ring")};
+    if (!given_.named(kLieWord)) ways.push_back(with(ways[0], kLieWord, "side_by_side"));
   }
   if (may_keep_zeros(op, mask, parsed(laid_out(op, together, {})))) {
     ways.push_back(with(shared, "ws.zero_filter", "false"));
