@@ -299,6 +299,50 @@ TEST(DefaultLayout, WeightsThatChangeComeInWhateverXLeavesOut) {
   });
 }
 
+// What reads no words of streams lies on the best rectangle: within a fifth of others, as layers.
+TEST(DefaultLayout, OfFunctionsAndAttentionIsNearlyAsFastAsAnySmallerRectangle) {
+  for_each_draw([](Random& random) {
+    const std::string op = pick<std::string>(random, {"bmm", "layernorm", "softmax", "rmsnorm"});
+    const auto size = [&] { return magnitude(random, 1, 200); };
+    const TempFile trace(op == "bmm" ? fmt::format("id,op,m,k,n,batch\na,bmm,{},{},{},{}\n", size(),
+                                                   size(), size(), magnitude(random, 1, 12))
+                                     : fmt::format("id,op,m,n\na,{},{},{}\n", op, size(), size()));
+    const std::string machine = pick<std::string>(random, {"wse1", "wse2", "wse3"});
+    const std::uint32_t columns = 2 + upto(random, 40);
+    const std::uint32_t rows = 2 + upto(random, 40);
+    const auto cycles = [&](std::uint32_t width, std::uint32_t height, const char* layout) {
+      const auto all =
+          numbers_of({"run", "--machine", machine, "--set", fmt::format("wafer.columns={}", width),
+                      "--set", fmt::format("wafer.rows={}", height), "--trace", trace.path(),
+                      "--layout", layout, "--no-cache"});
+      return all.at(0).status == "ok" ? *all.at(0).values.at("cycles") : 0;
+    };
+    const double planned = cycles(columns, rows, "planned");
+    for (int i = 0; i < 4; ++i) {
+      const std::uint32_t width = i == 0 ? columns : upto(random, columns);
+      const std::uint32_t height = i == 1 ? rows : upto(random, rows);
+      const double other = cycles(width, height, "first");
+      if (other == 0) continue;
+      EXPECT_GT(planned, 0);
+      EXPECT_LE(planned, 1.2 * other) << op << " " << machine << " " << columns << " x " << rows
+                                      << ", best " << width << " x " << height;
+    }
+  });
+}
+
+// A mask that rounding leaves empty is no more than one block: no layout is ruled out for it.
+TEST(DefaultLayout, OfAnEmptyGradientIsNoSlowerThanThatOfOneBlock) {
+  const auto cycles = [](const char* density) {
+    const TempFile trace(
+        fmt::format("id,op,m,k,n,pattern,density,block\na,sddmm,16,32,16,block,{},1x8\n", density));
+    return *numbers_of({"run", "--machine", "wse1", "--set", "wafer.columns=6", "--set",
+                        "wafer.rows=17", "--trace", trace.path(), "--no-cache"})
+                .at(0)
+                .values.at("cycles");
+  };
+  EXPECT_LE(cycles("0.02"), cycles("0.05"));
+}
+
 // Rows with zeros of X have the layouts of rows without, and each may have all of its X sent.
 TEST(DefaultLayout, ZerosOfActivationsOfRowsNeverCost) {
   for_each_draw([](Random& random) {

@@ -450,6 +450,23 @@ void add_moves(const WaferRequest& request, bool resident, OpResult& result, Mov
   if (side == MoveSide::after) put_after(std::move(moved), result);
 }
 
+namespace {
+
+/// Of each stage the estimate, or what its fullest part takes.
+double estimated_cycles(const std::vector<LayerStage>& stages, const wse::TaskParams& hardware) {
+  Cycle all = 0;
+  for (const LayerStage& stage : stages) {
+    Cycle most = stage.estimate;
+    for (const wse::TaskProgram& part : stage.parts) {
+      most = std::max(most, wse::simulate(hardware, part, {}).cycles);
+    }
+    all += most * stage.times;
+  }
+  return static_cast<double>(all);
+}
+
+}  // namespace
+
 RoughCost estimated_beside(const WseParams& params, const LayerOp& op, const Mask* mask,
                            bool resident) {
   const Planned row(params, op, mask, 0, false, true);
@@ -468,7 +485,7 @@ RoughCost estimated_beside(const WseParams& params, const LayerOp& op, const Mas
       plan.stages = moves_of(params, row.request, true, MoveSide::after).after;
     }
     plan_moves(row.request, std::move(moves), plan);
-    found.cycles = static_cast<double>(wse::estimated_cycles(plan.stages, row.setup.hardware));
+    found.cycles = estimated_cycles(plan.stages, row.setup.hardware);
   } catch (const SimulationError&) {
     found.cycles = std::numeric_limits<double>::infinity();
   }

@@ -358,6 +358,12 @@ LaidRow LayoutRule::laid_out(const LayerOp& op, const Pairs& together, const Pai
   return made;
 }
 
+/// Of what reads no other words.
+Pairs rectangle_words(const wse::StreamLayout& layout) {
+  return {{kColumnsWord, fmt::format("{}", layout.columns)},
+          {kRowsWord, fmt::format("{}", layout.rows)}};
+}
+
 RowWays LayoutRule::ways(const LayerOp& op, const Mask* mask, const Pairs& together) const {
   // the layouts of a whole X; its zeros are left out where weights stay, if all are not sent
   const bool filters = op.x_pattern != "dense" && has_weights(op);
@@ -365,6 +371,17 @@ RowWays LayoutRule::ways(const LayerOp& op, const Mask* mask, const Pairs& toget
   whole.x_pattern = "dense";
   Candidates planned = candidates(whole, mask);
   RowWays ways;
+  if (planned.layouts.empty() && together.empty() &&
+      wafer_layout_kind(params_, op) == kOnRectangle) {
+    WorkloadTrace alone;
+    alone.ops = {op};
+    for (const wse::StreamLayout& layout : shared(alone, [&](const LayerOp&) { return mask; })) {
+      ways.all.push_back({rectangle_words(layout), layout});
+    }
+    ways.all.emplace_back();
+    ways.simulated = ways.all.size();
+    return ways;
+  }
   if (planned.layouts.empty()) {
     for (Pairs& words : of_row(op, mask, together)) ways.all.push_back({std::move(words)});
     ways.simulated = ways.all.size();

@@ -149,12 +149,13 @@ class Rows {
       products_.back().times = row.times;
       ops_.push_back(row.op);
     }
-    return wse::shared_layouts(products_, given, setup_);
+    return products_.empty() ? rectangles(given) : wse::shared_layouts(products_, given, setup_);
   }
 
   /// The one with the least sum of what all rows take; infinite cycles if there is none. It looks
   /// next into the layout of which the fewest cycles are expected.
   wse::StreamLayout least(std::vector<wse::StreamLayout> layouts) {
+    if (products_.empty()) return least_rectangle(layouts);
     wse::StreamLayout best;
     best.cycles = kImpossible;
     LookedInto looked;
@@ -211,6 +212,37 @@ class Rows {
   };
 
   static bool is_product(const LayerOp& op) { return has_weights(op) || is_gradient(op); }
+
+  /// Of rectangles: its width among the tallest, then its height.
+  wse::StreamLayout least_rectangle(const std::vector<wse::StreamLayout>& layouts) {
+    wse::StreamLayout best;
+    best.cycles = kImpossible;
+    for (const wse::StreamLayout& at : layouts) best.rows = std::max(best.rows, at.rows);
+    const auto look_into = [&](bool wide) {
+      const wse::StreamLayout from = best;
+      for (wse::StreamLayout at : layouts) {
+        if (wide ? at.rows != from.rows : at.columns != from.columns) continue;
+        at.cycles = cycles(at);
+        const bool fewer = at.cycles == best.cycles && at.cores() < best.cores();
+        if (at.cycles < best.cycles || fewer) best = at;
+      }
+    };
+    look_into(true);
+    look_into(false);
+    return best;
+  }
+
+  /// Rectangles that rows without products share evenly, of which estimates know nothing.
+  std::vector<wse::StreamLayout> rectangles(wse::GivenLayout given) const {
+    std::vector<wse::SharedRow> rows;
+    const wse::RowCost nothing = [](const wse::StreamLayout&) { return 0.0; };
+    for (const Row& row : rows_) {
+      rows.push_back({nothing, row.op->m, row.op->n});
+      rows.push_back({nothing, row.op->n, row.op->m});  // of scores
+    }
+    given.groups = 1;
+    return wse::shared_layouts(rows, given, setup_);
+  }
 
   Beside& beside(const wse::StreamLayout& at) {
     const auto [known, is_new] = beside_.try_emplace({at.columns, at.rows, at.groups});

@@ -36,26 +36,6 @@ Cycle issue_cycles(const Instruction& what, const Datapath& datapath) {
 
 }  // namespace
 
-Cycle busiest(const TaskProgram& program, const Datapath& datapath) {
-  std::vector<Cycle> routines;
-  for (const Routine& routine : program.routines) {
-    Cycle& all = routines.emplace_back(0);
-    for (const Instruction& what : routine) all += issue_cycles(what, datapath);
-  }
-  Cycle most = 0;
-  for (const CoreProgram& core : program.cores) {
-    Cycle all = 0;
-    for (const Task& task : core.tasks) {
-      for (const Step& step : task.steps) {
-        if (step.kind == Step::Kind::vector) all += issue_cycles(step.vector, datapath);
-        if (step.kind == Step::Kind::call) all += routines[step.routine];
-      }
-    }
-    most = std::max(most, all);
-  }
-  return most;
-}
-
 std::uint32_t SharedRoutines::of(const Routine& routine) {
   constexpr std::size_t kWordsOfOne = 20;
   std::vector<std::uint32_t> key;

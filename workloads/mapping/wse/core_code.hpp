@@ -29,9 +29,6 @@ struct Datapath {
   MemoryParams mem;
 };
 
-/// Cycles of the core of a program whose code, run once, has most; waits for others are in none.
-Cycle busiest(const TaskProgram& program, const Datapath& datapath);
-
 /// Cycles of a core between two of its stamps, as its code has them; what is left of the time it
 /// waits for words of others.
 struct CodeShares {

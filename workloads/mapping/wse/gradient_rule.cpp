@@ -36,8 +36,9 @@ class Gradient {
     const double mean = kept / at.columns;
     const double variance = mean * (1 - counts_.density) * counts_.block_rows * counts_.block_cols;
     const double most = mean + fullest(at.columns) * std::sqrt(variance);
-    const double parts = std::ceil(most / room(at, elements));
-    if (!(parts >= 1) || parts > steps) return std::numeric_limits<double>::infinity();
+    const double parts = std::max(1.0, std::ceil(most / room(at, elements)));
+    const bool fits = room(at, elements) > 0 && parts <= steps;
+    if (!fits) return std::numeric_limits<double>::infinity();
     const double beats = std::ceil(elements / kernel_.simd);
     const double row = std::ceil(elements / kernel_.ring_elements);
     const double down = setup_.hop + 2.0 * setup_.ramp;  // the chain

@@ -25,14 +25,12 @@ class Attention : SlotProduct {
 
   LayerPlan plan() {
     LayerPlan plan;
-    choose_shape([this](const ProductShape& shape) { return estimate(shape); });
+    if (!choose_shape([this](const ProductShape& shape) { return estimate(shape); })) {
+      shape_ = shape_of(most_side());
+    }
     plan.blocks = shape_;
-    const std::uint64_t each =
-        place_product(shape_, bytes(), bytes_of(sum_type()), pair_ != PairFunction::dot, space_);
     const std::uint64_t waves = layout_.instances(0);
-    check_core_bytes(request_, each * waves, plan);
-    space_.operand = operand();
-    space_.product = product();
+    check_core_bytes(request_, place(shape_) * waves, plan);
     find_active();
     count_work(plan);
     if (request_.setup.estimates) {
@@ -46,7 +44,8 @@ class Attention : SlotProduct {
   }
 
  private:
-  std::uint64_t estimate(const ProductShape& shape) const;
+  std::uint64_t estimate(const ProductShape& shape);
+  std::uint64_t place(const ProductShape& shape);
   void find_active();
   void count_work(LayerPlan& plan) const;
   void add_notes(LayerPlan& plan, std::uint64_t waves) const;
@@ -61,17 +60,18 @@ class Attention : SlotProduct {
   std::vector<bool> active_;
 };
 
-/// Cycles, roughly: of the instructions of a core, and of the words that it shifts.
-std::uint64_t Attention::estimate(const ProductShape& shape) const {
-  const CodeCosts& costs = request_.setup.costs;
-  const unsigned width = request_.setup.hardware.simd.fma16;
-  const std::uint64_t start = costs.scalar.load + costs.next(0);
-  const std::uint64_t multiply =
-      std::uint64_t{shape.inner} * shape.scalars() * (start + ceil_div(shape.length(), width));
-  const std::uint64_t words =
-      (std::uint64_t{shape.rows} * shape.inner + std::uint64_t{shape.inner} * shape.columns) / 2;
-  const std::uint64_t hops = 2 * std::uint64_t{request_.setup.hardware.router.ramp} + 4;
-  return shape.side * (std::max(multiply, words) + words + 2 * hops);
+std::uint64_t Attention::estimate(const ProductShape& shape) {
+  const std::uint64_t bytes = place(shape);
+  if (bytes * layout_.instances(0) > std::uint64_t{1024} * request_.setup.hardware.mem.kib) {
+    return kNone;
+  }
+  return ProductProgram(request_.setup, shape, space_, pair_, active_).estimate();
+}
+
+std::uint64_t Attention::place(const ProductShape& shape) {
+  space_.operand = operand();
+  space_.product = product();
+  return place_product(shape, bytes(), bytes_of(sum_type()), pair_ != PairFunction::dot, space_);
 }
 
 /// Cores whose block of the masked operand has an element.

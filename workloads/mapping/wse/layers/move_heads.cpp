@@ -186,7 +186,8 @@ void HeadMoves::finish(const CoreMover& mover, const char* name,
 }
 
 /// Roughly: all of a row of cores leaves its core, then all of a column. What goes to several cores
-/// starts for each; the first start of a core is over before its turn comes.
+/// starts for each. Half of a start is hidden behind what others pass on: fitted to eight moves of
+/// 12 heads, which take 0.8 to 1.4 times what it says.
 Cycle HeadMoves::estimate(Role role, std::uint32_t features,
                           const std::vector<TokenPart>& parts) const {
   const bool inner = role == Role::w || (role == Role::x && !of_scores_);  // features are summed
@@ -194,7 +195,7 @@ Cycle HeadMoves::estimate(Role role, std::uint32_t features,
   const auto each = static_cast<std::uint32_t>(ceil_div(features, request_.setup.wafer.columns));
   const Cycle cores = ceil_div(features, each);
   const Cycle pieces = ceil_div(each, inner ? shape_.inner : shape_.columns);
-  const Cycle start = request_.setup.costs.next(2);
+  const Cycle start = request_.setup.costs.next(2) / 2;
   Cycle longest = 0;
   Cycle all = 0;
   for (std::size_t first = 0; first < parts.size();) {
@@ -204,8 +205,8 @@ Cycle HeadMoves::estimate(Role role, std::uint32_t features,
       words += words_of(source_bytes(element_), each * parts[end].length);
     }
     const Cycle vectors = end - first;
-    longest = std::max(longest, words + (vectors * (down ? 1 : pieces) - 1) * start);
-    all += words + (vectors * (down ? pieces : 1) - 1) * start;
+    longest = std::max(longest, words + vectors * (down ? 1 : pieces) * start);
+    all += words + vectors * (down ? pieces : 1) * start;
     first = end;
   }
   return cores * longest + all;

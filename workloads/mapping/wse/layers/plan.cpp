@@ -43,17 +43,6 @@ std::uint32_t append(std::uint32_t count, std::uint32_t& all) {
 
 }  // namespace
 
-Cycle estimated_cycles(const std::vector<LayerStage>& stages, const TaskParams& hardware) {
-  const Datapath datapath{hardware.simd, hardware.mem};
-  Cycle all = 0;
-  for (const LayerStage& stage : stages) {
-    Cycle most = stage.estimate;
-    for (const TaskProgram& part : stage.parts) most = std::max(most, busiest(part, datapath));
-    all += most * stage.times;
-  }
-  return all;
-}
-
 LineSums line_of(const LayerSetup& setup, std::uint32_t cores) {
   return {cores, LineSums::groups_of(setup.functions, cores), 0};
 }

@@ -49,7 +49,7 @@ struct LayerSetup {
   TaskParams hardware;
   CodeCosts costs;
   InferenceParams functions;
-  bool estimates = false;    // stages say what they take, roughly, if programs are long to write
+  bool estimates = false;    // stages have the fullest part alone, or what they take, roughly
   bool keeps_zeros = false;  // a product with a mask runs as if it had none
 };
 
@@ -110,9 +110,6 @@ class StageParts {
   LayerStage stage_;
   std::map<Key, std::uint32_t> parts_;
 };
-
-/// What stages take: of each the estimate, or the cycles of code of the core that has most.
-Cycle estimated_cycles(const std::vector<LayerStage>& stages, const TaskParams& hardware);
 
 /// An operation on its way to a wafer.
 struct LayerPlan {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/wse/layers/product.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <utility>
 
 #include "models/wse/pe/vector_unit.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/wse/core_space.hpp"
 #include "workloads/mapping/wse/inference/functions.hpp"
 #include "workloads/mapping/wse/layers/ring.hpp"
@@ -105,6 +107,11 @@ LayerStage ProductProgram::shift_lines(const char* name, Direction direction, co
   return stage;
 }
 
+void ProductProgram::clear(CoreCode& code) const {
+  code.move(sum(), in_memory(space_.sums[0]), number(0),
+            std::uint64_t{shape_.scalars()} * shape_.stride());
+}
+
 /// Adds what the blocks in these buffers give: an instruction for each number of one block.
 void ProductProgram::multiply(CoreCode& code, unsigned vectors, unsigned scalars,
                               unsigned sums) const {
@@ -144,8 +151,7 @@ void ProductProgram::write(CoreCode& code, std::uint32_t row, std::uint32_t colu
   const Block x = operand(!shape_.along_rows);
   const Block y = results();
   const bool stays = shape_.w_stays;
-  code.move(sum(), in_memory(space_.sums[0]), number(0),
-            std::uint64_t{shape_.scalars()} * shape_.stride());
+  clear(code);
   std::map<unsigned, std::uint32_t> bodies;
   for (std::uint32_t step = 0; step < shape_.side; ++step) {
     const unsigned now = step % 2;
@@ -219,6 +225,39 @@ std::vector<LayerStage> ProductProgram::stages() const {
         [&](std::uint32_t) { return (shape_.side - 1) % 2; }));
   }
   return stages;
+}
+
+/// A shift of a block, in which a core has so much else to do.
+Cycle ProductProgram::shift_cycles(const CoreRing& ring, const Block& block, Cycle beside) const {
+  const TaskParams& hardware = setup_.hardware;
+  const Datapath datapath{hardware.simd, hardware.mem};
+  CoreCode code(setup_.costs, setup_.functions);
+  code.count(datapath);
+  ring.send(code, 0, block.element, block.buffer(0), block.elements());
+  ring.take(code, 0, block.element, block.buffer(1), block.elements());
+  ring.wait(code);
+  code.stamp();
+  // waits are instructions of no elements
+  const Cycle setup = code.shares().back().setup + 2 * Cycle{hardware.core.dispatch};
+  const Cycle words = ceil_div(block.elements() * source_bytes(block.element), 4);
+  const Cycle way = 2 * (Cycle{hardware.router.ramp} + hardware.router.hop);
+  return setup + std::max(beside + 2 * words, words + way);  // a word is issued where it comes too
+}
+
+Cycle ProductProgram::estimate() const {
+  const TaskParams& hardware = setup_.hardware;
+  CoreCode code(setup_.costs, setup_.functions);
+  const Datapath datapath{hardware.simd, hardware.mem};
+  const Cycle cleared = code.cycles_of(datapath, [&] { clear(code); });
+  const Cycle multiplied = code.cycles_of(datapath, [&] { multiply(code, 0, 0, 0); });
+  if (shape_.side == 1) return cleared + multiplied;
+  const Block along = shape_.w_stays ? results() : operand(shape_.along_rows);
+  const Block down = operand(!shape_.along_rows);
+  const ScalarParams& scalar = setup_.costs.scalar;
+  const Cycle test = scalar.dependent + scalar.branch_taken;
+  const Cycle aligned = shift_cycles(along_, along, test) + shift_cycles(down_, down, test);
+  const Cycle step = shift_cycles(along_, along, shift_cycles(down_, down, multiplied));
+  return cleared + (shape_.side - 1) * (aligned + step) + multiplied;
 }
 
 std::uint64_t place_product(const ProductShape& shape, unsigned operand_bytes, unsigned sum_bytes,

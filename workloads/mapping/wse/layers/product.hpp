@@ -36,6 +36,9 @@ class ProductProgram {
   /// bring its result home; the part of each at its place.
   std::vector<LayerStage> stages() const;
 
+  /// What they take, roughly: the code of a core, or the words that it waits for.
+  Cycle estimate() const;
+
   /// The buffer in which a core finds, or leaves, its block.
   unsigned first_buffer_w(std::uint32_t row) const;
   unsigned first_buffer_x(std::uint32_t column) const;
@@ -52,9 +55,11 @@ class ProductProgram {
   template <class Count, class Buffer>
   LayerStage shift_lines(const char* name, Direction direction, const Block& block,
                          const Count& count, const Buffer& buffer) const;
+  void clear(CoreCode& code) const;
   void multiply(CoreCode& code, unsigned vectors, unsigned scalars, unsigned sums) const;
   void write(CoreCode& code, std::uint32_t row, std::uint32_t column, bool active) const;
   LayerStage products() const;
+  Cycle shift_cycles(const CoreRing& ring, const Block& block, Cycle beside) const;
 
   const LayerSetup& setup_;
   ProductShape shape_;

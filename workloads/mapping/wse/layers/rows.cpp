@@ -70,6 +70,8 @@ class Rows {
     return kept_[std::size_t{row} * layout().columns() + column];
   }
   std::uint64_t most_elements() const;
+  /// Of cores, one that has as much as any.
+  std::uint32_t fullest_row() const;
   void place_operands(LayerPlan& plan);
   void add_rows(LayerPlan& plan) const;
   void add_columns(LayerPlan& plan) const;
@@ -180,9 +182,23 @@ std::vector<RowSpace> Rows::spaces(std::uint32_t slot, std::uint32_t row) const 
   return spaces;
 }
 
+std::uint32_t Rows::fullest_row() const {
+  std::vector<std::uint64_t> kept(layout().rows(), 0);  // of masked rows
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    const std::vector<std::uint32_t>& of_core = kept_[i];
+    kept[i / layout().columns()] +=
+        std::accumulate(of_core.begin(), of_core.end(), std::uint64_t{0});
+  }
+  return static_cast<std::uint32_t>(std::max_element(kept.begin(), kept.end()) - kept.begin());
+}
+
 /// Rows of cores with as many tokens, and of masked ones as many elements of each everywhere, do
 /// the same.
 void Rows::add_rows(LayerPlan& plan) const {
+  if (request_.setup.estimates) {
+    plan.stages.emplace_back().parts.push_back(row_part(spaces(0, fullest_row())));
+    return;
+  }
   StageParts<std::pair<std::uint64_t, std::vector<std::uint32_t>>> stage("rows");
   for (std::uint32_t slot = 0; slot < layout().slots(); ++slot) {
     for (std::uint32_t r = 0; r < layout().rows(); ++r) {
@@ -207,6 +223,10 @@ TaskProgram Rows::row_part(const std::vector<RowSpace>& spaces) const {
 
 /// The sums over tokens run along the columns, to their root.
 void Rows::add_columns(LayerPlan& plan) const {
+  if (request_.setup.estimates) {
+    plan.stages.emplace_back().parts.push_back(column_part(layout().most_features()));
+    return;
+  }
   StageParts<std::uint32_t> stage("columns");
   for (std::uint32_t c = 0; c < layout().columns(); ++c) {
     const std::uint32_t features = layout().features(c);
