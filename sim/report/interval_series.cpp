@@ -9,6 +9,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
 #include "sim/base/refused.hpp"
+#include "sim/report/layers.hpp"
 
 namespace lacuna {
 
@@ -121,9 +122,7 @@ void check_intervals(const OpResult& result) {
     check_sum(counter.name, counter.value, repeat, same == nullptr ? 0 : same->value);
   }
   for (const StackPart& part : intervals.stack) {
-    const auto* const same = find_where(result.stack, [&](const StackPart& other) {
-      return other.layer == part.layer && other.kind == part.kind;
-    });
+    const auto* const same = find_where(result.stack, is_like(part));
     check_sum(part.kind, part.cycles, repeat, same == nullptr ? 0 : same->cycles);
   }
   for (const Interval& each : intervals.each) {

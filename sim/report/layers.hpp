@@ -11,4 +11,10 @@ namespace lacuna {
 constexpr std::array<Layer, 6> kLayers{Layer::compute, Layer::exchange,  Layer::sync,
                                        Layer::stall,   Layer::imbalance, Layer::idle};
 
+/// Whether another part of a stack is of the layer and kind of this one.
+template <class Part>
+auto is_like(const Part& part) {
+  return [&part](const auto& each) { return each.layer == part.layer && each.kind == part.kind; };
+}
+
 }  // namespace lacuna

@@ -52,12 +52,9 @@ class TimelineOp {
         process_(process),
         units_(shown_units(result_, units)),
         tracks_(event_tracks(result_, units_)) {
-    pieces_.push_back(
-        {0, 0,
-         fmt::format(
-             R"({{"ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":"{}"}}}})",
-             process_, name),
-         true});
+    add_name(
+        fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":"{}"}}}})",
+                    process_, name));
     for (const EventSpan& span : tracks_.spans) add_span(span);
     add_waits();
     add_flows();
@@ -80,6 +77,8 @@ class TimelineOp {
     return static_cast<double>(cycle) / (result_.clock_ghz * 1000);
   }
 
+  void add_name(std::string text) { pieces_.push_back({0, 0, std::move(text), true}); }
+
   void add(Cycle from, Cycle to, std::string text) {
     pieces_.push_back({from, to, std::move(text)});
   }
@@ -88,14 +87,11 @@ class TimelineOp {
   std::size_t track(const std::string& name, std::uint32_t unit, unsigned lane) {
     const auto [place, is_new] = numbers_.emplace(name, numbers_.size() + 1);
     if (is_new) {
-      pieces_.push_back(
-          {0, 0,
-           fmt::format(
-               R"({{"ph":"M","name":"thread_name","pid":{0},"tid":{1},"args":{{"name":"{2}"}}}},)"
-               "\n"
-               R"({{"ph":"M","name":"thread_sort_index","pid":{0},"tid":{1},"args":{{"sort_index":{3}}}}})",
-               process_, place->second, name, unit * 64U + std::min(lane, 63U)),
-           true});
+      add_name(fmt::format(
+          R"({{"ph":"M","name":"thread_name","pid":{0},"tid":{1},"args":{{"name":"{2}"}}}},)"
+          "\n"
+          R"({{"ph":"M","name":"thread_sort_index","pid":{0},"tid":{1},"args":{{"sort_index":{3}}}}})",
+          process_, place->second, name, unit * 64U + std::min(lane, 63U)));
     }
     return place->second;
   }
@@ -170,12 +166,9 @@ class TimelineOp {
               micros(flow.received)));
     }
     if (flows.ambiguous == 0) return;
-    pieces_.push_back(
-        {0, 0,
-         fmt::format(
-             R"({{"ph":"M","name":"process_labels","pid":{},"tid":0,"args":{{"labels":"no flows for {} receptions: the log does not tell their senders"}}}})",
-             process_, flows.ambiguous),
-         true});
+    add_name(fmt::format(
+        R"({{"ph":"M","name":"process_labels","pid":{},"tid":0,"args":{{"labels":"no flows for {} receptions: the log does not tell their senders"}}}})",
+        process_, flows.ambiguous));
   }
 
   void add_counters() {
@@ -296,23 +289,23 @@ Signals signals_of(const OpResult& result, const std::set<std::uint32_t>& units)
   const EventTracks tracks = event_tracks(result, units);
   std::map<std::pair<std::uint32_t, std::string>, std::map<Cycle, std::int64_t>> changes;
   Signals signals;
-  for (const EventSpan& span : tracks.spans) {
-    ++changes[{span.unit, span.what}][span.from];
-    --changes[{span.unit, span.what}][span.to];
-    Signal& argument = signals[{span.unit, span.what + "_argument"}];
-    argument.bits = 64;
-    argument.values[span.from] = span.argument;
+  const auto add = [&](std::uint32_t unit, const std::string& what, Cycle from, Cycle to,
+                       std::uint64_t argument) {
+    ++changes[{unit, what}][from];
+    --changes[{unit, what}][to];
+    Signal& signal = signals[{unit, what + "_argument"}];
+    signal.bits = 64;
+    signal.values[from] = argument;
+  };
+  for (const EventSpan& each : tracks.spans) {
+    add(each.unit, each.what, each.from, each.to, each.argument);
   }
   for (const EventStep& step : tracks.steps) {
     if (step.by != 0) {
       changes[{step.unit, step.what}][step.cycle] += step.by;
-      continue;
+    } else {
+      add(step.unit, step.what, step.cycle, step.cycle + 1, step.argument);
     }
-    Signal& argument = signals[{step.unit, step.what + "_argument"}];
-    argument.bits = 64;
-    argument.values[step.cycle] = step.argument;
-    ++changes[{step.unit, step.what}][step.cycle];
-    --changes[{step.unit, step.what}][step.cycle + 1];
   }
   for (const auto& [key, steps] : changes) {
     std::int64_t level = 0;

@@ -6,6 +6,7 @@
 #include "sim/base/refused.hpp"
 #include "sim/report/figures/figure_style.hpp"
 #include "sim/report/html/html_frame.hpp"
+#include "sim/report/layers.hpp"
 #include "sim/report/view_assets.hpp"
 
 namespace lacuna {
@@ -18,8 +19,7 @@ constexpr const char* kEnd = "</script>\n";
 /// The layers of a stack from the bottom, with the colours that figures give them.
 std::string layers_json() {
   std::string json = "[";
-  for (const Layer layer : {Layer::compute, Layer::exchange, Layer::sync, Layer::stall,
-                            Layer::imbalance, Layer::idle}) {
+  for (const Layer layer : kLayers) {
     json += fmt::format(R"({}["{}","{}"])", json.size() > 1 ? "," : "", layer_name(layer),
                         layer_colour(layer));
   }

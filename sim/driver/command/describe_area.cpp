@@ -39,8 +39,7 @@ std::vector<Chip> chips_of(const Areas& areas, const MachineTable& kinds, const 
   return chips;
 }
 
-std::string errors_text(const Areas& areas, const std::vector<Chip>& chips,
-                        const Options& options) {
+TextTable errors_table(const Areas& areas, const std::vector<Chip>& chips) {
   TextTable table({"chip<", "published|mm2", "model|mm2", "error|%", "least to most|mm2<",
                    "calibration|factor", "used|mm2", "what the published area is for<"});
   for (const Chip& chip : chips) {
@@ -57,10 +56,10 @@ std::string errors_text(const Areas& areas, const std::vector<Chip>& chips,
                : published->scales ? "scales its kind; " + published->source
                                    : "checks it; " + published->source});
   }
-  return shown(table, options);
+  return table;
 }
 
-std::string parts_text(const std::vector<Chip>& chips, const Options& options) {
+TextTable parts_table(const std::vector<Chip>& chips) {
   TextTable table({"block<"});
   for (const Chip& chip : chips) table.column(chip.name, "mm2");
   std::vector<std::string> blocks;
@@ -78,10 +77,10 @@ std::string parts_text(const std::vector<Chip>& chips, const Options& options) {
     }
     table.row(std::move(cells));
   }
-  return shown(table, options);
+  return table;
 }
 
-std::string sources_text(const AreaTable& areas, const Options& options) {
+TextTable sources_table(const AreaTable& areas) {
   TextTable table({"block<", "unit<"});
   for (const char* const corner : {"low", "nominal", "high"}) table.column(corner, "7 nm");
   table.column("mark", "", Align::left);
@@ -90,24 +89,22 @@ std::string sources_text(const AreaTable& areas, const Options& options) {
     const EnergyRange& um2 = row.price(Node::n7);
     table.row(as_cells(row.event, row.unit, um2.low, um2.nominal, um2.high, row.mark, row.source));
   }
-  return shown(table, options);
+  return table;
 }
 
 }  // namespace
 
-std::string area_text(const MachineTable& kinds, const Options& options) {
+TextPage area_page(const MachineTable& kinds, const Options& options) {
   const Areas areas(config_folder());
   const std::vector<Chip> chips = chips_of(areas, kinds, options);
-  std::string text = heading("Silicon of whole chips", options);
-  text += errors_text(areas, chips, options);
-  text += heading("By block, as scaled, before the chip's calibration", options);
-  text += parts_text(chips, options);
-  text += heading(
+  TextPage page;
+  page.heading("Silicon of whole chips").table(errors_table(areas, chips));
+  page.heading("By block, as scaled, before the chip's calibration").table(parts_table(chips));
+  page.heading(
       "What a block takes (R: inferred from a published number, as said; A: inferred, assumed; F: "
-      "fitted)",
-      options);
-  return text + sources_text(AreaTable::read_areas((config_folder() / "area_table.csv").string()),
-                             options);
+      "fitted)");
+  page.table(sources_table(AreaTable::read_areas((config_folder() / "area_table.csv").string())));
+  return page;
 }
 
 }  // namespace lacuna

@@ -23,7 +23,7 @@ const char* seen_text(LayoutChoice::Seen seen) {
   return seen == LayoutChoice::Seen::same ? "all the same" : "where they differ, operands move";
 }
 
-std::string space_text(const Machine& machine, const LayoutSpace& space, const Options& options) {
+void add_space(TextPage& page, const Machine& machine, const LayoutSpace& space) {
   TextTable table({"choice<", "as set<", "values<", "of rows that follow each other<",
                    "memory of a tile or core<"});
   for (const LayoutChoice& choice : space.choices) {
@@ -32,29 +32,24 @@ std::string space_text(const Machine& machine, const LayoutSpace& space, const O
                by_rule ? "of the rule" : fmt::format("{}", fmt::join(choice.values, " ")),
                seen_text(choice.seen), choice.memory});
   }
-  std::string text = fmt::format(options.markdown ? "\n### {}\n\n" : "\n{}\n\n", space.kind);
-  text += shown(table, options);
-  if (!space.left_out.empty()) text += fmt::format("\nLeft out: {}\n", space.left_out);
-  return text;
+  page.heading_below(space.kind).table(std::move(table));
+  if (!space.left_out.empty()) page.text("Left out: " + space.left_out);
 }
 
 }  // namespace
 
-std::string layouts_text(const MachineTable& kinds, const Options& options) {
-  std::string text;
-  if (options.markdown) {
-    text +=
-        "# Layouts\n\nMade by `lacuna describe layouts --markdown`; do not edit.\n\nWhat "
-        "`--layout best` chooses from, for each kind of operation. 0 leaves a choice to the "
-        "planner.\n";
-  }
+TextPage layouts_page(const MachineTable& kinds, const Options& options) {
+  TextPage page(
+      "Layouts",
+      "What `--layout best` chooses from, for each kind of operation. 0 leaves a choice to "
+      "the planner.");
   const auto add = [&](const Machine& machine, const std::string& title) {
     const StoreSystem* const system = as_store_system(machine);
     const Machine& chip = system == nullptr ? machine : system->chip();
     const auto* const plans = dynamic_cast<const PlansLayouts*>(&chip);
     if (plans == nullptr) return false;
-    text += fmt::format(options.markdown ? "\n## {}\n" : "\n{}\n", title);
-    for (const LayoutSpace& space : plans->layouts()) text += space_text(chip, space, options);
+    page.heading(title);
+    for (const LayoutSpace& space : plans->layouts()) add_space(page, chip, space);
     return true;
   };
   for (const std::string& name : options.machines) {
@@ -66,7 +61,7 @@ std::string layouts_text(const MachineTable& kinds, const Options& options) {
       add(*kind.make(kind.kind), fmt::format("Machines of kind {}", kind.kind));
     }
   }
-  return text;
+  return page;
 }
 
 }  // namespace lacuna

@@ -21,20 +21,6 @@
 
 namespace lacuna {
 
-std::string shown(const TextTable& table, const Options& options) {
-  return options.markdown ? table.markdown() : table.text();
-}
-
-std::string heading(const std::string& text, const Options& options) {
-  return options.markdown ? fmt::format("\n## {}\n\n", text) : fmt::format("\n{}\n\n", text);
-}
-
-std::string title(const std::string& page, const std::string& what, const Options& options) {
-  if (!options.markdown) return "";
-  return fmt::format("# {}\n\n{}\n\nMade by `lacuna describe {} --markdown`; do not edit.\n\n",
-                     page, what, options.subjects.front());
-}
-
 std::vector<std::string> machine_names() {
   std::vector<std::string> names = preset_names();
   for (const std::string& name : system_names()) {
@@ -77,10 +63,9 @@ std::vector<std::string> beyond_cells(const Machine& machine, const std::vector<
 }
 
 /// What each level of BLAS needs for an operation, and what a machine of others gives.
-std::string blas_text(const std::vector<OffChip>& off_chip, const Options& options) {
-  std::string text = heading("Bytes that each level of BLAS needs per FLOP, in fp16", options) +
-                     "GEMM n x n x n: 3/n. GEMV: 1. DOT: 2. AXPY, and a sparse product of single "
-                     "weights: 3.\n";
+std::string blas_text(const std::vector<OffChip>& off_chip) {
+  std::string text =
+      "GEMM n x n x n: 3/n. GEMV: 1. DOT: 2. AXPY, and a sparse product of single weights: 3.\n";
   for (const OffChip& row : off_chip) {
     if (row.kind != "reference" || !row.fp16_tflops) continue;
     text += fmt::format("{} ({} GB/s, {} TFLOP/s fp16; {}) gives {:.3g}.\n", row.what, row.gbps,
@@ -90,11 +75,10 @@ std::string blas_text(const std::vector<OffChip>& off_chip, const Options& optio
 }
 
 /// Bandwidth of the memory on the chip beside that beyond it, and bytes per fp16 FLOP at peak.
-std::string bandwidth_text(const MachineTable& table, const Options& options) {
+TextTable bandwidth_table(const MachineTable& table, const std::vector<OffChip>& off_chip) {
   TextTable list({"name<", "memory of a unit|B/cycle", "a unit|GB/s", "units", "chip|TB/s",
                   "per FLOP|B", "beyond the chip|GB/s", "ratio",
                   "what is beyond, and its source<"});
-  const std::vector<OffChip> off_chip = read_off_chip();
   for (const std::string& name : machine_names()) {
     const std::unique_ptr<Machine> machine = make_machine(table, name);
     const ParameterSet& parameters = machine->parameters();
@@ -114,7 +98,7 @@ std::string bandwidth_text(const MachineTable& table, const Options& options) {
                  std::make_move_iterator(beyond.end()));
     list.row(std::move(cells));
   }
-  return heading("Memory bandwidth", options) + shown(list, options) + blas_text(off_chip, options);
+  return list;
 }
 
 /// The row of a system that shares a store of weights.
@@ -129,7 +113,9 @@ std::vector<std::string> store_cells(const std::string& name, const MachineTable
           fmt::format("{:.0f}", own.memoryx.capacity_tb * 1000)};
 }
 
-std::string systems_text(const MachineTable& table, const Options& options) {
+constexpr const char* kSystemsHeading = "Systems of chips";
+
+TextTable systems_table(const MachineTable& table) {
   TextTable list(
       {"name<", "machines", "chips", "chip<", "topology<", "streaming memory or store|GB"});
   for (const std::string& name : system_names()) {
@@ -142,15 +128,16 @@ std::string systems_text(const MachineTable& table, const Options& options) {
               params.links.topology.value_text(),
               fmt::format("{:.0f}", params.gateway.ddr_gb * params.machines)});
   }
-  return heading("Systems of chips", options) + shown(list, options);
+  return list;
 }
 
 }  // namespace
 
-std::string systems_page(const MachineTable& table, const Options& options) {
-  return title("Systems", "Presets of chips joined by links, and by a tree to a store of weights.",
-               options) +
-         systems_text(table, options);
+TextPage systems_page(const MachineTable& table) {
+  TextPage page("Systems",
+                "Presets of chips joined by links, and by a tree to a store of weights.");
+  page.heading(kSystemsHeading).table(systems_table(table));
+  return page;
 }
 
 namespace {
@@ -168,7 +155,7 @@ std::vector<std::vector<std::string>> read_chips() {
 
 }  // namespace
 
-std::string machines_text(const MachineTable& table, const Options& options) {
+TextPage machines_page(const MachineTable& table) {
   TextTable list({"name<", "kind<", "what it is<", "simulated<", "clock|GHz", "memory|MB",
                   "peak fp16|TFLOP/s", "process<", "year", "process and year by<"});
   const std::vector<std::vector<std::string>> chips = read_chips();
@@ -192,8 +179,13 @@ std::string machines_text(const MachineTable& table, const Options& options) {
               flop > 0 ? four_digits(flop * units * number_of(parameters, "clock") * 1e-3) : "",
               known ? (*chip)[2] : "", known ? (*chip)[1] : "", known ? (*chip)[4] : ""});
   }
-  return title("Machines", "Presets, in `sim/config`, each number with its source.", options) +
-         shown(list, options) + systems_text(table, options) + bandwidth_text(table, options);
+  const std::vector<OffChip> off_chip = read_off_chip();
+  TextPage page("Machines", "Presets, in `sim/config`, each number with its source.");
+  page.table(std::move(list));
+  page.heading(kSystemsHeading).table(systems_table(table));
+  page.heading("Memory bandwidth").table(bandwidth_table(table, off_chip));
+  page.heading("Bytes that each level of BLAS needs per FLOP, in fp16").text(blas_text(off_chip));
+  return page;
 }
 
 }  // namespace lacuna

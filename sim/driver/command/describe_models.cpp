@@ -32,38 +32,33 @@ std::vector<std::string> cells_of(const ModelShape& model) {
           count_cell(model.positions)};
 }
 
-std::string table_of(const std::vector<ModelShape>& models, const Options& options) {
+TextTable table_of(const std::vector<ModelShape>& models) {
   TextTable table({"model<"});
   for (const char* const title : {"layers", "width", "heads", "kv heads", "head", "feed-forward",
                                   "experts", "vocabulary", "positions"}) {
     table.column(title, "");
   }
   for (const ModelShape& model : models) table.row(cells_of(model));
-  return shown(table, options);
+  return table;
 }
 
 }  // namespace
 
-std::string models_text(const Options& options) {
-  const std::string head = options.markdown
-                               ? "# Models\n\nMade by `lacuna describe models --markdown`; do not "
-                                 "edit.\n\n"
-                               : "Models of --model NAME and of trace make NAME\n\n";
-  return head + table_of(model_shapes(), options);
+TextPage models_page() {
+  TextPage page("Models", "", "Models of --model NAME and of trace make NAME\n");
+  page.table(table_of(model_shapes()));
+  return page;
 }
 
-std::string model_text(const std::string& name, const Options& options) {
-  for (const ModelShape& model : model_shapes()) {
-    if (model.name != name) continue;
-    const bool encoder =
-        model.family == ModelFamily::bert || model.family == ModelFamily::group_bert;
-    return fmt::format("{}: of the family {}, {}\n  source: {}\n\n{}", name,
-                       family_name(model.family),
-                       encoder ? "an encoder: lacuna trace make has its rows"
-                               : "a decoder: lacuna run --model and lacuna trace make take it",
-                       model.source, table_of({model}, options));
-  }
-  return "";
+TextPage model_page(const ModelShape& model) {
+  const bool encoder = model.family == ModelFamily::bert || model.family == ModelFamily::group_bert;
+  TextPage page;
+  page.text(fmt::format("{}: of the family {}, {}\n  source: {}", model.name,
+                        family_name(model.family),
+                        encoder ? "an encoder: lacuna trace make has its rows"
+                                : "a decoder: lacuna run --model and lacuna trace make take it",
+                        model.source));
+  return page.table(table_of({model}));
 }
 
 }  // namespace lacuna

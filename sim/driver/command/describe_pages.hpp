@@ -4,44 +4,42 @@
 #include <string>
 #include <vector>
 
+#include "sim/driver/result/result_page.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/run/options.hpp"
-#include "sim/report/tables/text_table.hpp"
+#include "workloads/generate/model_shape.hpp"
 
 namespace lacuna {
 
-/// A table, and the headings of a page, as text or as Markdown.
-std::string shown(const TextTable& table, const Options& options);
-std::string heading(const std::string& text, const Options& options);
-std::string title(const std::string& page, const std::string& what, const Options& options);
+/// A page of what `options` describe, in the form that they ask for.
+std::string printed(const TextPage& page, const Options& options);
 
 /// Presets of chips, and of systems that share a store of weights.
 std::vector<std::string> machine_names();
 
 /// Presets and their memory bandwidth, systems.
-std::string machines_text(const MachineTable& table, const Options& options);
+TextPage machines_page(const MachineTable& table);
 
 /// Systems of chips, whatever joins them.
-std::string systems_page(const MachineTable& table, const Options& options);
+TextPage systems_page(const MachineTable& table);
 
 /// What chips are made of and what that takes; published areas beside those of the model.
-std::string area_text(const MachineTable& kinds, const Options& options);
+TextPage area_page(const MachineTable& kinds, const Options& options);
 
 /// How far the model was from points that it has not seen, what was chosen by points, and what is
 /// assumed.
-std::string trust_text(const MachineTable& kinds, const Options& options);
+TextPage trust_page(const MachineTable& kinds, const Options& options);
 
 /// What `--layout best` chooses from.
-std::string layouts_text(const MachineTable& kinds, const Options& options);
+TextPage layouts_page(const MachineTable& kinds, const Options& options);
 
 /// All that can be described: words, machines, systems, models, patterns and groups of parameters;
 /// of the rows alone whose kind has `part` in it.
-std::string index_text(const MachineTable& kinds, const Options& options,
-                       const std::string& part = "");
+TextPage index_page(const MachineTable& kinds, const std::string& part = "");
 
-/// The shapes of all models, and of one by its name; empty if there is none.
-std::string models_text(const Options& options);
-std::string model_text(const std::string& name, const Options& options);
+/// The shapes of all models, and of one.
+TextPage models_page();
+TextPage model_page(const ModelShape& model);
 
 /// What is described as a whole, by name.
 std::vector<std::string> subjects();

@@ -311,7 +311,7 @@ std::string manual_text() {
   return text;
 }
 
-std::string index_text(const MachineTable& kinds, const Options& options, const std::string& part) {
+TextPage index_page(const MachineTable& kinds, const std::string& part) {
   TextTable table({"kind<", "names<"});
   const auto row = [&](const std::string& kind, const std::vector<std::string>& names) {
     if (kind.find(part) == std::string::npos) return;
@@ -338,7 +338,7 @@ std::string index_text(const MachineTable& kinds, const Options& options, const 
   for (const TypedVerb& verb : typed_program().below) {
     row("words of lacuna " + verb.name, option_names(verb));
   }
-  return shown(table, options);
+  return TextPage().table(std::move(table));
 }
 
 }  // namespace lacuna

@@ -26,7 +26,7 @@ constexpr std::size_t kLongest = std::size_t{1} << 18U;
 
 std::string percent(double fraction) { return fmt::format("{:+.1f}", 100 * fraction); }
 
-std::string errors_text(const Options& options) {
+TextTable errors_table() {
   TextTable table({"machine<", "family<", "regime<", "error of a<", "points", "5 %|%", "median|%",
                    "95 %|%", "median of sizes|%", "measured at<", "since then<"});
   const Trust trust(config_folder());
@@ -37,15 +37,15 @@ std::string errors_text(const Options& options) {
                percent(errors.p95), fmt::format("{:.1f}", 100 * each.median_absolute),
                errors.commit, errors.moved ? "measured before this model" : ""});
   }
-  return shown(table, options);
+  return table;
 }
 
-std::string chosen_text(const Options& options) {
+TextTable chosen_table() {
   TextTable table({"constant<", "value<", "chosen by<", "remark<"});
   const ConfigTable chosen(config_folder() / "chosen_constants.csv",
                            {"constant", "value", "points", "remark"});
   for (std::size_t row = 0; row < chosen.size(); ++row) table.row(chosen.cells(row));
-  return shown(table, options);
+  return table;
 }
 
 /// The comments of a machine file by its lines; "likewise" is what the comment above it says.
@@ -86,7 +86,7 @@ bool says_assumed(const std::string& text) {
 }
 
 /// Where a preset or a declaration says that nothing is published.
-std::string assumed_text(const MachineTable& kinds, const Options& options) {
+TextTable assumed_table(const MachineTable& kinds, const Options& options) {
   TextTable table({"presets<", "parameter<", "value", "what is said of it<"});
   Comments comments;
   std::vector<std::vector<std::string>> rows;  // path, value, text, then the presets
@@ -112,24 +112,24 @@ std::string assumed_text(const MachineTable& kinds, const Options& options) {
     table.row(
         {fmt::format("{}", fmt::join(row.begin() + 3, row.end(), " ")), row[0], row[1], row[2]});
   }
-  return shown(table, options);
+  return table;
 }
 
 }  // namespace
 
-std::string trust_text(const MachineTable& kinds, const Options& options) {
-  return heading("Simulated over published, by points that were not used in building the model",
-                 options) +
-         errors_text(options) +
-         "\nA rate of error e: the published time of a simulated time t lies between t(1 + 5 %) "
-         "and\n"
-         "t(1 + 95 %) in nine of ten cases. Cycles and times: between t/(1 + 95 %) and t/(1 + 5 "
-         "%).\n"
-         "Ratios say something of the speed-up alone. All of it holds for the preset as it is; "
-         "with\n"
-         "another value of a parameter of its hardware a result says 'not validated here'.\n" +
-         heading("Constants that points have chosen", options) + chosen_text(options) +
-         heading("Parameters that are assumed", options) + assumed_text(kinds, options);
+TextPage trust_page(const MachineTable& kinds, const Options& options) {
+  TextPage page;
+  page.heading("Simulated over published, by points that were not used in building the model");
+  page.table(errors_table());
+  page.text(
+      "A rate of error e: the published time of a simulated time t lies between t(1 + 5 %) and\n"
+      "t(1 + 95 %) in nine of ten cases. Cycles and times: between t/(1 + 95 %) and t/(1 + 5 "
+      "%).\n"
+      "Ratios say something of the speed-up alone. All of it holds for the preset as it is; with\n"
+      "another value of a parameter of its hardware a result says 'not validated here'.");
+  page.heading("Constants that points have chosen").table(chosen_table());
+  page.heading("Parameters that are assumed").table(assumed_table(kinds, options));
+  return page;
 }
 
 }  // namespace lacuna

@@ -25,7 +25,6 @@
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/result/quantity_screen.hpp"
-#include "sim/driver/result/result_describe.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/result/result_model.hpp"
@@ -171,8 +170,7 @@ int describe_fit(const Options& options, const MachineTable& kinds, const Stream
   const Pricing pricing = make_pricing(options, streams);
   ChipTimes times(pricing, 1, Engine::event);
   const SystemJob job{kinds, pricing, times, request.training, {}};
-  streams.out << (options.json ? page_json("fit", request.system->fit(job, true))
-                               : request.system->fit(job, options.markdown));
+  streams.out << printed(request.system->fit(job), options);
   return kDone;
 }
 

@@ -94,11 +94,10 @@ void visit_parameters(const Machine& machine, const ParameterSet::Visitor& visit
   for_each_parameter(machine, visit);
 }
 
-/// Parameters of a machine or a set, or of a group of them, empty if there is none; the values are
-/// its own if it was asked for by name.
+/// Parameters of a machine or a set, or of a group of them; the values are its own if it was asked
+/// for by name.
 template <class Of>
-std::string parameter_table(const Of& of, bool with_values, const Options& options,
-                            const std::string& group = "") {
+TextTable parameter_table(const Of& of, bool with_values, const std::string& group = "") {
   TextTable table({"parameter<"});
   if (with_values) table.column("value", "");
   table.column("default", "");
@@ -113,7 +112,7 @@ std::string parameter_table(const Of& of, bool with_values, const Options& optio
                                parameter.doc()});
     table.row(std::move(cells));
   });
-  return table.empty() ? "" : shown(table, options);
+  return table;
 }
 
 /// Calls `visit` with the machine or the parameters of the system of this name.
@@ -123,58 +122,52 @@ auto with_named(const MachineTable& table, const std::string& name, const Visit&
                                 : visit(*make_machine(table, name));
 }
 
-std::string parameters_text(const MachineTable& table, const Options& options) {
-  std::string text = title("Parameters",
-                           "A path is a key of a machine file and the left side of `--set`. "
-                           "Defaults are those of the declaration; a preset may differ.",
-                           options);
-  if (!options.machines.empty()) {
-    for (const std::string& name : options.machines) {
-      text += heading(name, options);
-      text += with_named(table, name,
-                         [&](const auto& of) { return parameter_table(of, true, options); });
-    }
-    return text;
+TextPage parameters_page(const MachineTable& table, const Options& options) {
+  TextPage page(
+      "Parameters",
+      "A path is a key of a machine file and the left side of `--set`. Defaults are those of "
+      "the declaration; a preset may differ.");
+  for (const std::string& name : options.machines) {
+    with_named(table, name,
+               [&](const auto& of) { page.heading(name).table(parameter_table(of, true)); });
   }
+  if (!options.machines.empty()) return page;
   for (const std::unique_ptr<Machine>& machine : bare_machines(table)) {
-    text += heading(fmt::format("Machines of kind {}", machine->kind()), options);
-    text += parameter_table(*machine, false, options);
+    page.heading(fmt::format("Machines of kind {}", machine->kind()));
+    page.table(parameter_table(*machine, false));
   }
   for (const NamedSet& set : sets_beside()) {
-    text += heading(set.heading, options) + parameter_table(*set.parameters, false, options);
+    page.heading(set.heading).table(parameter_table(*set.parameters, false));
   }
-  return text;
+  return page;
 }
 
-/// Statistics of a machine, or of a group of them, empty if there is none.
-std::string statistics_table(Machine& machine, const Options& options,
-                             const std::string& group = "") {
+/// Statistics of a machine, or of a group of them.
+TextTable statistics_table(Machine& machine, const std::string& group = "") {
   TextTable list({"path<", "name<", "unit<", "layer<", "action<", "meaning<"});
   for (const DeclaredStatistic& listed : machine.statistics()) {
     const StatEntry& entry = listed.entry;
     if (!is_in_group(entry.path, group) && listed.layer != group) continue;
     list.row({entry.path, entry.name, entry.unit, listed.layer, entry.action, entry.doc});
   }
-  return list.empty() ? "" : shown(list, options);
+  return list;
 }
 
-std::string statistics_text(const MachineTable& table, const Options& options) {
+TextPage statistics_page(const MachineTable& table, const Options& options) {
   if (const std::vector<std::string> linked = linked_systems(options.machines); !linked.empty()) {
     throw refused("--machine: {} is a system, and statistics are of its chips: --machine {}",
                   linked.front(), make_system(linked.front(), {}).params.chip.value());
   }
-  std::string text = title("Statistics",
-                           "The counters of `statistics.csv`, summed over the units of a path. "
-                           "A layer makes the counter part of the cycle stack; an action is what "
-                           "the energy tables price.",
-                           options);
+  TextPage page(
+      "Statistics",
+      "The counters of `statistics.csv`, summed over the units of a path. A layer makes the "
+      "counter part of the cycle stack; an action is what the energy tables price.");
   for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
-    text += options.machines.empty()
-                ? heading(fmt::format("Machines of kind {}", machine->kind()), options)
-                : heading(machine->name(), options);
-    text += statistics_table(*machine, options);
+    page.heading(options.machines.empty() ? fmt::format("Machines of kind {}", machine->kind())
+                                          : machine->name());
+    page.table(statistics_table(*machine));
   }
-  return text;
+  return page;
 }
 
 const char* density_rule(PatternKind::Density density) {
@@ -189,19 +182,18 @@ const char* density_rule(PatternKind::Density density) {
   return "?";
 }
 
-std::string patterns_text(const Options& options) {
+TextPage patterns_page() {
   TextTable table({"pattern<", "density<", "block<", "keys<", "meaning<"});
   for (const PatternKind& kind : pattern_kinds()) {
     table.row({kind.name, density_rule(kind.density), kind.blocks ? "yes" : "",
                fmt::format("{}", fmt::join(kind.keys, " ")), kind.meaning});
   }
   table.row({"own", "", "", "", "the pattern of each row of the workload itself"});
-  return title("Patterns", "Written NAME[BLOCK][:DENSITY][:key=value], such as `block16:0.1`.",
-               options) +
-         shown(table, options);
+  TextPage page("Patterns", "Written NAME[BLOCK][:DENSITY][:key=value], such as `block16:0.1`.");
+  return page.table(std::move(table));
 }
 
-std::string formats_text(const Options& options) {
+TextPage formats_page() {
   TextTable table({"file<", "read or written<", "content<"});
   std::vector<std::vector<std::string>> rows = {
       {"*.csv", "read by --trace", "a workload, one operation a row (traces/README.md)"},
@@ -230,28 +222,30 @@ std::string formats_text(const Options& options) {
              {"device, dynamic", "made of these for an IPU",
               "buckets: 16-bit words of sub-groups, rows and columns, then values"}});
   for (std::vector<std::string>& row : rows) table.row(std::move(row));
-  return title("Formats", "Files that are read and written.", options) + shown(table, options);
+  return TextPage("Formats", "Files that are read and written.").table(std::move(table));
 }
 
 /// All that a name could be, so that a wrong one finds its neighbour.
 class Names {
  public:
-  void add(const std::string& name, const std::string& text) {
-    const auto [found, is_new] = texts_.emplace(name, text);
-    if (!is_new && found->second.find(text) == std::string::npos) found->second += "\n" + text;
+  void add(const std::string& name, const TextPage& page = {}) {
+    const auto [found, is_new] = pages_.emplace(name, page);
     if (is_new) names_.push_back(name);
+    if (!is_new && found->second.text().find(page.text()) == std::string::npos) {
+      found->second.append(page);
+    }
   }
 
-  /// The text of a name, or null.
-  const std::string* find(const std::string& name) const {
-    const auto found = texts_.find(name);
-    return found == texts_.end() ? nullptr : &found->second;
+  /// The page of a name, or null.
+  const TextPage* find(const std::string& name) const {
+    const auto found = pages_.find(name);
+    return found == pages_.end() ? nullptr : &found->second;
   }
 
   const std::vector<std::string>& all() const { return names_; }
 
  private:
-  std::map<std::string, std::string> texts_;
+  std::map<std::string, TextPage> pages_;
   std::vector<std::string> names_;
 };
 
@@ -272,7 +266,7 @@ void add_parameters(Names& names, const MachineTable& table, const Options& opti
     });
   }
   const auto add = [&](const std::string& path, const ParamBase& parameter) {
-    names.add(path, parameter_text(path, parameter) + values[path] + "\n");
+    names.add(path, TextPage().text(parameter_text(path, parameter) + values[path]));
   };
   for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
     for_each_parameter(*machine, add);
@@ -283,9 +277,8 @@ void add_parameters(Names& names, const MachineTable& table, const Options& opti
   if (!options.machines.empty()) return;
   for (const NamedSet& set : sets_beside()) {
     set.parameters->for_each([&](const std::string& path, const ParamBase& parameter) {
-      names.add(
-          set.prefix + path,
-          fmt::format("{}\n  of {}\n", parameter_text(set.prefix + path, parameter), set.owners));
+      const std::string full = set.prefix + path;
+      names.add(full, TextPage().text(parameter_text(full, parameter) + "\n  of " + set.owners));
     });
   }
 }
@@ -300,7 +293,7 @@ std::string unit_text(const MachineTable& table, const Options& options) {
 }
 
 /// What events cost, with the source of each price.
-std::string energy_text(const Options& options) {
+TextTable energy_table() {
   TextTable list({"event<", "unit<", "16 nm", "7 nm", "5 nm", "source<"});
   const EnergyTable table = shipped_prices(config_folder());
   for (const EnergyRow& row : table.rows()) {
@@ -312,52 +305,50 @@ std::string energy_text(const Options& options) {
     cells.push_back(row.source);
     list.row(std::move(cells));
   }
-  return heading(
-             "Prices of events, nominal (low to high) as published power leaves them; "
-             "--energy-table has "
-             "one's own",
-             options) +
-         shown(list, options);
+  return list;
 }
 
 /// Parameters and statistics of a group such as tile, router or imbalance; empty if it is none.
-std::string group_text(const MachineTable& table, const Options& options) {
+TextPage group_page(const MachineTable& table, const Options& options) {
   const std::string& group = options.subjects.front();
   const bool values = !options.machines.empty();
-  std::string text;
-  const auto section = [&](const std::string& title, const std::string& content) {
-    if (!content.empty()) text += heading(title, options) + content;
+  TextPage page;
+  const auto section = [&](const std::string& title, TextTable content) {
+    if (!content.empty()) page.heading(title).table(std::move(content));
   };
   for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
     const std::string of =
         values ? machine->name() : std::string("machines of kind ") + machine->kind();
     section(fmt::format("Parameters {} of {}", group, of),
-            parameter_table(*machine, values, options, group));
-    section(fmt::format("Statistics {} of {}", group, of),
-            statistics_table(*machine, options, group));
+            parameter_table(*machine, values, group));
+    section(fmt::format("Statistics {} of {}", group, of), statistics_table(*machine, group));
   }
   for (const std::string& name : linked_systems(options.machines)) {
     section(fmt::format("Parameters {} of {}", group, name),
-            parameter_table(make_system(name, {}).params, true, options, group));
+            parameter_table(make_system(name, {}).params, true, group));
   }
   if (!values) {
     for (const NamedSet& set : sets_beside()) {
-      section("Parameters of " + set.section,
-              parameter_table(*set.parameters, false, options, group));
+      section("Parameters of " + set.section, parameter_table(*set.parameters, false, group));
     }
   }
-  if (group == "energy") text += energy_text(options);
-  return text;
+  if (group == "energy") {
+    section(
+        "Prices of events, nominal (low to high) as published power leaves them; --energy-table "
+        "has one's own",
+        energy_table());
+  }
+  return page;
 }
 
 /// The dotted parts of `path`, so that a misspelt group finds its name.
 void add_groups(Names& names, const std::string& path) {
-  for (const std::string& part : split(path, '.')) names.add(part, "");
+  for (const std::string& part : split(path, '.')) names.add(part);
 }
 
 [[noreturn]] void refuse_name(Names names, const MachineTable& table, const Options& options) {
   const std::string& name = options.subjects.front();
-  names.add("energy", "");
+  names.add("energy");
   for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
     for_each_parameter(*machine, [&](const std::string& path, const ParamBase&) {
       if (path.find('.') != std::string::npos) add_groups(names, path.substr(0, path.rfind('.')));
@@ -378,119 +369,133 @@ void add_groups(Names& names, const std::string& path) {
 }
 
 /// A machine by name or file.
-std::string machine_text(const Machine& machine, const Options& options) {
-  return fmt::format("{}: a machine of kind {}, {}\n\n{}", machine.name(), machine.kind(),
-                     machine.extent(), parameter_table(machine, true, options));
+TextPage machine_page(const Machine& machine) {
+  TextPage page;
+  page.text(fmt::format("{}: a machine of kind {}, {}", machine.name(), machine.kind(),
+                        machine.extent()));
+  return page.table(parameter_table(machine, true));
 }
 
 bool is_machine_file(const std::string& name) {
   return name.find('/') != std::string::npos || ends_with(name, ".yaml");
 }
 
-std::string name_text(const MachineTable& table, const Options& options) {
+TextPage name_page(const MachineTable& table, const Options& options) {
   const std::string& name = options.subjects.front();
-  if (std::string unit = unit_text(table, options); !unit.empty()) return unit;
+  if (std::string unit = unit_text(table, options); !unit.empty()) {
+    return TextPage().text(unit);
+  }
   if (is_machine_file(name)) {
     const std::unique_ptr<Machine> machine = make_machine(table, name);
     machine->check();
-    return machine_text(*machine, options);
+    return machine_page(*machine);
   }
   Names names;
-  for (const std::string& subject : subjects()) names.add(subject, "");
+  for (const std::string& subject : subjects()) names.add(subject);
   for (const std::string& preset : machine_names()) {
-    names.add(preset, machine_text(*make_machine(table, preset), options));
+    names.add(preset, machine_page(*make_machine(table, preset)));
   }
   for (const std::string& preset : system_names()) {
     if (!is_linked_system(preset)) continue;
     const system::SystemParams params = make_system(preset, {}).params;
-    names.add(preset, fmt::format("{}: a system of {} chips {} in {} machines\n\n{}", preset,
-                                  params.chips(), params.chip.value(), params.machines.value(),
-                                  parameter_table(params, true, options)));
+    TextPage page;
+    page.text(fmt::format("{}: a system of {} chips {} in {} machines", preset, params.chips(),
+                          params.chip.value(), params.machines.value()));
+    names.add(preset, page.table(parameter_table(params, true)));
   }
-  for (const ModelShape& model : model_shapes()) {
-    names.add(model.name, model_text(model.name, options));
-  }
+  for (const ModelShape& model : model_shapes()) names.add(model.name, model_page(model));
   add_parameters(names, table, options);
   for (const PatternKind& kind : pattern_kinds()) {
-    names.add(kind.name, fmt::format("{}: {}\n  density {}, source: {}\n", kind.name, kind.meaning,
-                                     density_rule(kind.density), kind.source));
+    names.add(kind.name,
+              TextPage().text(fmt::format("{}: {}\n  density {}, source: {}", kind.name,
+                                          kind.meaning, density_rule(kind.density), kind.source)));
   }
   for (const std::unique_ptr<Machine>& machine : bare_machines(table)) {
     for (const DeclaredStatistic& listed : machine->statistics()) {
       const StatEntry& entry = listed.entry;
-      const std::string text = fmt::format("{}.{} of a machine of kind {}, in {}: {}\n", entry.path,
-                                           entry.name, machine->kind(), entry.unit, entry.doc);
+      TextPage page;
+      page.text(fmt::format("{}.{} of a machine of kind {}, in {}: {}", entry.path, entry.name,
+                            machine->kind(), entry.unit, entry.doc));
       const std::string layer = listed.layer.empty() ? "" : listed.layer + ".";
       for (const std::string& before : {std::string(), entry.path + ".", layer}) {
-        names.add(before + entry.name, text);  // as in the stack, a result and a comparison
+        names.add(before + entry.name, page);  // as in the stack, a result and a comparison
       }
     }
   }
-  std::string text;
-  if (const std::string* const found = names.find(name)) text = *found;
-  text += group_text(table, options);
-  if (text.empty()) refuse_name(std::move(names), table, options);
-  return text;
+  TextPage page;
+  if (const TextPage* const found = names.find(name)) page = *found;
+  page.append(group_page(table, options));
+  if (page.empty()) refuse_name(std::move(names), table, options);
+  return page;
 }
 
-/// The page of a subject, in the form that `options` say.
-std::string page_of(const Options& options, const MachineTable& kinds) {
+TextPage page_of(const Options& options, const MachineTable& kinds) {
   const std::string& subject = options.subjects.front();
-  if (subject == "machines") return machines_text(kinds, options);
-  if (subject == "systems") return systems_page(kinds, options);
-  if (subject == "layouts") return layouts_text(kinds, options);
-  if (subject == "parameters") return parameters_text(kinds, options);
-  if (subject == "statistics") return statistics_text(kinds, options);
-  if (subject == "patterns") return patterns_text(options);
-  if (subject == "formats") return formats_text(options);
-  if (subject == "models") return models_text(options);
-  if (subject == "index") return index_text(kinds, options);
-  if (subject == "groups" || subject == "words") return index_text(kinds, options, subject + " of");
-  if (subject == "completion") return completion_text();
-  if (subject == "completion-zsh") return zsh_completion_text();
-  if (subject == "completion-fish") return fish_completion_text();
+  if (subject == "machines") return machines_page(kinds);
+  if (subject == "systems") return systems_page(kinds);
+  if (subject == "layouts") return layouts_page(kinds, options);
+  if (subject == "parameters") return parameters_page(kinds, options);
+  if (subject == "statistics") return statistics_page(kinds, options);
+  if (subject == "patterns") return patterns_page();
+  if (subject == "formats") return formats_page();
+  if (subject == "models") return models_page();
+  if (subject == "index") return index_page(kinds);
+  if (subject == "groups" || subject == "words") return index_page(kinds, subject + " of");
+  if (subject == "area") return area_page(kinds, options);
+  if (subject == "trust") return trust_page(kinds, options);
+  return name_page(kinds, options);
+}
+
+/// What another program reads of this program's declarations; empty of any other subject.
+std::string text_of_program(const Options& options, const MachineTable& kinds) {
+  const std::string& subject = options.subjects.front();
   if (subject == "schema") return experiment_schema(chosen_machines(kinds, options));
   if (subject == "machine-schema") return machine_schema(chosen_machines(kinds, options));
-  if (subject == "manual") return manual_text();
-  if (subject == "area") return area_text(kinds, options);
-  if (subject == "trust") return trust_text(kinds, options);
-  return name_text(kinds, options);
-}
-
-/// What another program reads.
-bool is_text_of_shells(const std::string& subject) {
-  return starts_with(subject, "completion") || subject == "manual";
-}
-
-std::string json_of(const Options& options, const MachineTable& kinds) {
-  const std::string& subject = options.subjects.front();
-  if (is_text_of_shells(subject)) {
-    throw refused("--json: describe {} is a text for {}", subject,
-                  subject == "manual" ? "man" : "shells");
+  const bool is_manual = subject == "manual";
+  const bool is_completion = starts_with(subject, "completion") && contains(subjects(), subject);
+  if (!is_manual && !is_completion) return "";
+  if (options.json) {
+    throw refused("--json: describe {} is a text for {}", subject, is_manual ? "man" : "shells");
   }
-  if (subject.find("schema") != std::string::npos) return page_of(options, kinds);
+  if (is_manual) return manual_text();
+  if (subject == "completion-zsh") return zsh_completion_text();
+  return subject == "completion" ? completion_text() : fish_completion_text();
+}
+
+/// Parameters and statistics as JSON, of all machines or of a group; nothing of a page.
+std::optional<std::string> lists_of(const Options& options, const MachineTable& kinds) {
+  const std::string& subject = options.subjects.front();
   const bool named = !options.machines.empty();
   std::vector<SystemMachine> systems;
   for (const std::string& name : linked_systems(options.machines)) {
     systems.push_back(make_system(name, {}));
   }
-  std::vector<NamedSet> sets;
-  if (!named && subject != "statistics") sets = sets_beside();  // which have parameters alone
-  for (const SystemMachine& each : systems) sets.push_back({each.name, "", &each.params});
   // a group may be called as a page is, such as machines
   const std::vector<std::string> lists = {"parameters", "patterns"};
   const bool is_page = contains(subjects(), subject) && !contains(lists, subject) &&
                        (subject != "statistics" || !systems.empty());
-  if (!is_page) {
-    const auto described = described_json(chosen_machines(kinds, options), named, subject, sets);
-    if (described) return *described;
+  if (is_page) return std::nullopt;
+  std::vector<NamedSet> sets;
+  if (!named && subject != "statistics") sets = sets_beside();  // which have parameters alone
+  for (const SystemMachine& each : systems) sets.push_back({each.name, "", &each.params});
+  return described_json(chosen_machines(kinds, options), named, subject, sets);
+}
+
+/// What describes the subject, in the form that `options` ask for.
+std::string described(const Options& options, const MachineTable& kinds) {
+  if (options.json) {
+    if (std::optional<std::string> lists = lists_of(options, kinds)) return *std::move(lists);
   }
-  Options page = options;
-  page.markdown = true;
-  return page_json(subject, page_of(page, kinds));
+  return printed(page_of(options, kinds), options);
 }
 
 }  // namespace
+
+std::string printed(const TextPage& page, const Options& options) {
+  const std::string& subject = options.subjects.front();
+  if (options.json) return page.json(subject);
+  return options.markdown ? page.markdown(subject) : page.text();
+}
 
 int describe_verb(const Options& given, const MachineTable& kinds, const Streams& streams) {
   Options options = given;
@@ -504,9 +509,9 @@ int describe_verb(const Options& given, const MachineTable& kinds, const Streams
     if (subject != whole || options.machines.empty()) continue;
     throw refused("--machine: {} are the same for every machine", subject);
   }
-  std::string text = options.json ? json_of(options, kinds) : page_of(options, kinds);
-  if (!options.markdown) text.erase(0, text.find_first_not_of('\n'));
-  const bool whole = options.wide || options.json || options.markdown || is_text_of_shells(subject);
+  std::string text = text_of_program(options, kinds);
+  const bool whole = options.wide || options.json || options.markdown || !text.empty();
+  if (text.empty()) text = described(options, kinds);
   streams.out << first_lines(text, whole || !streams.out_is_terminal);
   return kDone;
 }

@@ -83,104 +83,6 @@ Json patterns_json() {
   return list;
 }
 
-/// The cells of a line of a table of Markdown.
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells;
-  std::string cell;
-  for (std::size_t i = 1; i < line.size(); ++i) {
-    if (line[i] == '\\' && i + 1 < line.size() && line[i + 1] == '|') {
-      cell += line[++i];
-    } else if (line[i] == '|') {
-      const std::size_t first = cell.find_first_not_of(' ');
-      cells.push_back(first == std::string::npos
-                          ? ""
-                          : cell.substr(first, cell.find_last_not_of(' ') - first + 1));
-      cell.clear();
-    } else {
-      cell += line[i];
-    }
-  }
-  return cells;
-}
-
-/// Reads a page line by line.
-class PageReader {
- public:
-  void take(const std::string& line) {
-    if (line.empty()) titles_.clear();
-    if (line.empty() || line[0] == '|') paragraph_ = false;
-    if (line.empty()) return;
-    if (line[0] == '|') {
-      take_row(cells_of(line));
-    } else if (line[0] == '#') {
-      const std::string title = line.substr(line.find_first_not_of("# "));
-      if (starts_with(line, "## ")) above_ = title;
-      if (starts_with(line, "### ")) begin(above_ + ": " + title);
-      if (starts_with(line, "## ")) begin(title);
-    } else if (!starts_with(line, "Made by `lacuna ")) {
-      take_text(line);
-    }
-  }
-
-  /// A title alone is no section.
-  Json sections() {
-    Json all = Json::array();
-    for (Json& each : sections_) {
-      if (!each["text"].empty() || !each["rows"].empty()) all.push_back(std::move(each));
-    }
-    return all;
-  }
-
- private:
-  void begin(const std::string& title) {
-    titles_.clear();
-    paragraph_ = false;
-    sections_.push_back(Json({{"title", title}, {"text", Json::array()}, {"rows", Json::array()}}));
-  }
-
-  Json& now() {
-    if (sections_.empty()) begin("");
-    return sections_.back();
-  }
-
-  void take_text(const std::string& line) {
-    Json& texts = now()["text"];
-    if (paragraph_) {
-      texts.back() = texts.back().get<std::string>() + " " + line;
-    } else {
-      texts.push_back(line);
-    }
-    paragraph_ = true;
-  }
-
-  void take_row(const std::vector<std::string>& cells) {
-    if (titles_.empty()) {  // a second table is a section of the same title
-      if (!now()["rows"].empty()) begin(now()["title"].get<std::string>());
-      titles_ = cells;
-      numbers_.clear();
-      return;
-    }
-    if (numbers_.empty()) {  // the line below the titles
-      for (const std::string& cell : cells) numbers_.push_back(cell == "--:");
-      return;
-    }
-    Json row = Json::object();
-    for (std::size_t i = 0; i < cells.size() && i < titles_.size(); ++i) {
-      const bool number = numbers_[i] && Json::accept(cells[i]);
-      row[titles_[i]] = number                            ? Json::parse(cells[i])
-                        : numbers_[i] && cells[i].empty() ? Json()
-                                                          : Json(cells[i]);
-    }
-    now()["rows"].push_back(std::move(row));
-  }
-
-  std::vector<Json> sections_;
-  std::string above_;
-  std::vector<std::string> titles_;
-  std::vector<bool> numbers_;
-  bool paragraph_ = false;
-};
-
 }  // namespace
 
 bool is_in_group(const std::string& name, const std::string& group) {
@@ -216,12 +118,6 @@ std::optional<std::string> described_json(const std::vector<std::unique_ptr<Mach
   }
   if (all.empty()) return std::nullopt;
   return all.dump(1) + '\n';
-}
-
-std::string page_json(const std::string& subject, const std::string& markdown) {
-  PageReader reader;
-  for (const std::string& line : split(markdown, '\n')) reader.take(line);
-  return Json({{"subject", subject}, {"sections", reader.sections()}}).dump(1) + '\n';
 }
 
 namespace {

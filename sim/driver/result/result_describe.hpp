@@ -31,10 +31,6 @@ std::optional<std::string> described_json(const std::vector<std::unique_ptr<Mach
                                           bool with_values, const std::string& subject,
                                           const std::vector<NamedSet>& sets);
 
-/// The same of any other subject, from its page in Markdown: sections with their texts and tables.
-/// A row has a value under the title of each column; numbers where columns have numbers.
-std::string page_json(const std::string& subject, const std::string& markdown);
-
 /// JSON Schemas for editors: of experiment files, whose words are options and parameters of
 /// `machines`, and of machine files.
 std::string experiment_schema(const std::vector<std::unique_ptr<Machine>>& machines);

@@ -56,8 +56,8 @@ SystemRecord ChipSystem::run(SystemJob job, const SystemWishes& wishes) const {
   return record_of(*tree_, job.training.model, train_on_tree(job, *tree_), wishes, &job.training);
 }
 
-std::string ChipSystem::fit(const SystemJob& job, bool markdown) const {
-  if (!tree_) return fit_text(TrainingJob(job, linked_), markdown);
+TextPage ChipSystem::fit(const SystemJob& job) const {
+  if (!tree_) return fit_page(TrainingJob(job, linked_));
   throw refused(
       "describe fit lays a model out over chips joined by links; each chip of {} does the whole "
       "model, and lacuna run says what that needs",

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/driver/result/result_page.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/system/job.hpp"
 #include "sim/driver/system/record.hpp"
@@ -35,7 +36,7 @@ class ChipSystem {
   SystemRecord run(SystemJob job, const SystemWishes& wishes) const;
 
   /// Layouts of the model on its chips, by their memory. RequestError if chips do not share one.
-  std::string fit(const SystemJob& job, bool markdown) const;
+  TextPage fit(const SystemJob& job) const;
 
  private:
   SystemMachine linked_;           // with the gateways and memories of machines

@@ -10,7 +10,6 @@
 #include "sim/base/error.hpp"
 #include "sim/base/largest.hpp"
 #include "sim/driver/system/record.hpp"
-#include "sim/report/tables/text_table.hpp"
 #include "workloads/generate/model_shape.hpp"
 
 namespace lacuna {
@@ -236,11 +235,11 @@ std::optional<FitRow> largest_held(const TrainingJob& job) {
 
 std::string largest_text(const TrainingJob& job) {
   const std::optional<FitRow> row = largest_held(job);
-  if (!row) return "\nNo layer of it is held on the chips with its gradients.\n";
+  if (!row) return "No layer of it is held on the chips with its gradients.";
   return fmt::format(
-      "\nThe largest of this width held on the chips with its gradients, without phases: {} "
+      "The largest of this width held on the chips with its gradients, without phases: {} "
       "layers, {:.1f} x 10^9 parameters, with tensor={} pipeline={} replicas=1; a chip needs "
-      "{:.0f} of {:.0f} MB (activations offloaded, gradient_parts={}{}).\n",
+      "{:.0f} of {:.0f} MB (activations offloaded, gradient_parts={}{}).",
       row->training.model_layers.value(), static_cast<double>(row->account.parameters) * 1e-9,
       row->training.tensor.value(), row->training.pipeline.value(), row->most_mb(), row->mb_there(),
       row->training.gradient_parts.value(),
@@ -249,7 +248,7 @@ std::string largest_text(const TrainingJob& job) {
 
 }  // namespace
 
-std::string fit_text(const TrainingJob& job, bool markdown) {
+TextPage fit_page(const TrainingJob& job) {
   TextTable table({"tensor", "pipeline", "replicas", "state<", "activations<", "phases",
                    "gradient parts", "sequence<", "a chip needs|MB", "of its memory|%",
                    "a machine streams|GB"});
@@ -264,14 +263,12 @@ std::string fit_text(const TrainingJob& job, bool markdown) {
                fmt::format("{:.1f}", 100.0 * row.most_mb() / row.mb_there()),
                fmt::format("{:.1f}", static_cast<double>(row.account.streaming.bytes) * 1e-9)});
   }
-  const std::string title = fmt::format(
-      "{} on {}, micro-batch {} of {} tokens: layouts that fit\n\n", job.training.model.value(),
-      job.system.name, job.training.micro_batch.value(), job.training.tokens.value());
-  return title +
-         (rows.empty() ? "none\n"
-          : markdown   ? table.markdown()
-                       : table.text()) +
-         largest_text(job);
+  TextPage page;
+  page.text(fmt::format("{} on {}, micro-batch {} of {} tokens: layouts that fit",
+                        job.training.model.value(), job.system.name,
+                        job.training.micro_batch.value(), job.training.tokens.value()));
+  if (rows.empty()) page.text("none");
+  return page.table(std::move(table)).text(largest_text(job));
 }
 
 }  // namespace lacuna

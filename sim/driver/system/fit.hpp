@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "sim/driver/result/result_page.hpp"
 #include "sim/driver/system/job.hpp"
 
 namespace lacuna {
@@ -17,8 +18,8 @@ std::string nearest_fit(const TrainingJob& job);
 /// fit.
 TrainingResult run_training(const TrainingJob& job);
 
-/// The table of `lacuna describe fit`: layouts of the model on all chips, and the most layers of
+/// `lacuna describe fit`: layouts of the model on all chips, and the most layers of
 /// its width that they hold.
-std::string fit_text(const TrainingJob& job, bool markdown = false);
+TextPage fit_page(const TrainingJob& job);
 
 }  // namespace lacuna

@@ -110,10 +110,7 @@ Waits waits_of(const SeedGroup& runs) {
       const auto cycles = static_cast<double>(part.cycles);
       all += cycles;
       waits.layers.at(static_cast<std::size_t>(part.layer)) += cycles;
-      const auto same = [&](const StackShare& each) {
-        return each.layer == part.layer && each.kind == part.kind;
-      };
-      find_or_add(waits.parts, same, {part.layer, part.kind, 0}).share += cycles;
+      find_or_add(waits.parts, is_like(part), {part.layer, part.kind, 0}).share += cycles;
     }
   }
   for (double& layer : waits.layers) layer = all > 0 ? layer / all : 0;

@@ -31,11 +31,8 @@ struct LayerMap {
   std::vector<std::pair<std::string, std::array<Busy, kPhases.size()>>> layers;
 
   std::array<Busy, kPhases.size()>& layer(const std::string& name) {
-    for (auto& [known, cells] : layers) {
-      if (known == name) return cells;
-    }
-    layers.push_back({name, {}});
-    return layers.back().second;
+    return find_or_add(layers, [&](const auto& each) { return each.first == name; }, {name, {}})
+        .second;
   }
 };
 

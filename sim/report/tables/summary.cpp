@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/ranges.hpp"
+#include "sim/report/layers.hpp"
 
 namespace lacuna {
 
@@ -46,10 +47,7 @@ std::vector<StackPart> RunRecord::stack() const {
   std::vector<StackPart> sum;
   for (const OpRecord& op : ops) {
     for (const StackPart& part : op.result.stack) {
-      const auto same = [&](const StackPart& other) {
-        return other.layer == part.layer && other.kind == part.kind;
-      };
-      find_or_add(sum, same, {part.layer, part.kind, 0}).cycles += part.cycles;
+      find_or_add(sum, is_like(part), {part.layer, part.kind, 0}).cycles += part.cycles;
     }
   }
   sort_all(sum, [](const StackPart& a, const StackPart& b) { return a.layer < b.layer; });

@@ -217,20 +217,25 @@ std::string TextTable::text(bool names_left_out) const {
   return names_left_out ? text + left_out : text;
 }
 
+std::vector<std::string> TextTable::titles() const {
+  std::vector<std::string> titles;
+  for (const auto& [title, unit, align, need] : columns_) {
+    titles.push_back(unit.empty() ? title : fmt::format("{} ({})", title, unit));
+  }
+  return titles;
+}
+
 std::string TextTable::markdown() const {
   const auto line = [](const std::vector<std::string>& cells) {
     std::string text = "|";
     for (const std::string& cell : cells) text += fmt::format(" {} |", replaced(cell, "|", "\\|"));
     return text + '\n';
   };
-  std::vector<std::string> titles;
   std::vector<std::string> rulers;
-  for (const Column& column : columns_) {
-    titles.push_back(column.unit.empty() ? column.title
-                                         : fmt::format("{} ({})", column.title, column.unit));
-    rulers.emplace_back(column.align == Align::left ? ":--" : "--:");
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    rulers.emplace_back(has_numbers(c) ? "--:" : ":--");
   }
-  std::string text = line(titles) + line(rulers);
+  std::string text = line(titles()) + line(rulers);
   for (const std::vector<std::string>& row : rows_) {
     if (!row.empty()) text += line(row);
   }

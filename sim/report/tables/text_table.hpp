@@ -48,6 +48,13 @@ class TextTable {
   /// The same as a table of Markdown, units in brackets after the titles.
   std::string markdown() const;
 
+  /// Titles with their units in brackets, and whether a column is one of numbers.
+  std::vector<std::string> titles() const;
+  bool has_numbers(std::size_t column) const { return columns_[column].align == Align::right; }
+
+  /// The cells of each row; none of a rule.
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }
+
  private:
   struct Column {
     std::string title;

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "sim/driver/files/sha256.hpp"
+#include "sim/driver/result/result_page.hpp"
 #include "sim/driver/run/option_table.hpp"
 #include "sim/driver/run/progress.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna::test {
 namespace {
+
+using ::testing::ElementsAre;
 
 // the examples of FIPS 180-2, appendix B, and the hash of nothing
 TEST(Sha256, GivesThePublishedHashes) {
@@ -56,6 +61,46 @@ TEST(TextTable, AlignsNumbersRightWordsLeftAndLeavesOutEmptyColumns) {
             "| :-- | --: | --: |\n"
             "| a | 1.5 |  |\n"
             "| longer | 10.25 |  |\n");
+}
+
+/// A page of the manual with all that a page has.
+TextPage page_of_all() {
+  TextTable sizes({"name<", "size|mm"});
+  sizes.row({"a|b", "1.5"});
+  sizes.row({"none", ""});
+  TextTable second({"name<"});
+  second.row({"c"});
+  TextPage page("Sizes", "Of all things.", "things\n");
+  page.heading("Long").table(sizes).table(second);
+  return page.heading_below("very").text("| of two\nlines\n\nand of one\n").heading("Empty");
+}
+
+TEST(TextPage, IsTextAndMarkdownWithAnEmptyLineBetweenAllParts) {
+  EXPECT_EQ(page_of_all().text(),
+            "things\n\nLong\n\n"
+            "name  size\n        mm\n----------\na|b    1.5\nnone\n\n"
+            "name\n----\nc\n\nvery\n\n| of two\nlines\n\nand of one\n\nEmpty\n");
+  EXPECT_EQ(page_of_all().markdown("sizes"),
+            "# Sizes\n\nOf all things.\n\n"
+            "Made by `lacuna describe sizes --markdown`; do not edit.\n\n## Long\n\n"
+            "| name | size (mm) |\n| :-- | --: |\n| a\\|b | 1.5 |\n| none |  |\n\n"
+            "| name |\n| :-- |\n| c |\n\n### very\n\n| of two\nlines\n\nand of one\n\n## Empty\n");
+}
+
+// a second table is a section of the same title, and a title without more is none
+TEST(TextPage, IsJsonWithItsSections) {
+  const nlohmann::ordered_json all = nlohmann::ordered_json::parse(page_of_all().json("sizes"));
+  EXPECT_EQ(all.at("subject"), "sizes");
+  std::vector<std::string> sections;
+  for (const auto& each : all.at("sections")) sections.push_back(each.dump());
+  EXPECT_THAT(
+      sections,
+      ElementsAre("{\"title\":\"\",\"text\":[\"Of all things.\"],\"rows\":[]}",
+                  "{\"title\":\"Long\",\"text\":[],\"rows\":"
+                  "[{\"name\":\"a|b\",\"size (mm)\":1.5},{\"name\":\"none\",\"size (mm)\":null}]}",
+                  "{\"title\":\"Long\",\"text\":[],\"rows\":[{\"name\":\"c\"}]}",
+                  "{\"title\":\"Long: very\",\"text\":[\"| of two lines\",\"and of one\"],"
+                  "\"rows\":[]}"));
 }
 
 TEST(FourDigits, AreFourWhereverThePointIs) {
