@@ -84,8 +84,13 @@ class Reader {
     const std::string plain = starts_with(name, "--") ? name.substr(2) : "";
     const TypedOption* const option = find_named(verb_->options, name == "-h" ? "help" : plain);
     if (option == nullptr) {
+      std::vector<std::string> others;  // that have it
+      for_each_verb(typed_program(), [&](const TypedVerb& each) {
+        if (find_named(each.options, plain) != nullptr) others.push_back(each.typed);
+      });
       throw refused("{} has no option '{}'{}", verb_->typed, name,
-                    hint_of(name, option_names(*verb_)));
+                    others.empty() ? hint_of(name, option_names(*verb_))
+                                   : fmt::format("; it is one of {}", fmt::join(others, ", ")));
     }
     std::vector<std::string>& values = values_[option];
     if (equals != std::string::npos) {

@@ -113,9 +113,7 @@ std::vector<std::string> store_cells(const std::string& name, const MachineTable
           fmt::format("{:.0f}", own.memoryx.capacity_tb * 1000)};
 }
 
-constexpr const char* kSystemsHeading = "Systems of chips";
-
-TextTable systems_table(const MachineTable& table) {
+void add_systems(const MachineTable& table, TextPage& page) {
   TextTable list(
       {"name<", "machines", "chips", "chip<", "topology<", "streaming memory or store|GB"});
   for (const std::string& name : system_names()) {
@@ -128,7 +126,7 @@ TextTable systems_table(const MachineTable& table) {
               params.links.topology.value_text(),
               fmt::format("{:.0f}", params.gateway.ddr_gb * params.machines)});
   }
-  return list;
+  page.heading("Systems of chips").table(std::move(list));
 }
 
 }  // namespace
@@ -136,7 +134,7 @@ TextTable systems_table(const MachineTable& table) {
 TextPage systems_page(const MachineTable& table) {
   TextPage page("Systems",
                 "Presets of chips joined by links, and by a tree to a store of weights.");
-  page.heading(kSystemsHeading).table(systems_table(table));
+  add_systems(table, page);
   return page;
 }
 
@@ -182,7 +180,7 @@ TextPage machines_page(const MachineTable& table) {
   const std::vector<OffChip> off_chip = read_off_chip();
   TextPage page("Machines", "Presets, in `sim/config`, each number with its source.");
   page.table(std::move(list));
-  page.heading(kSystemsHeading).table(systems_table(table));
+  add_systems(table, page);
   page.heading("Memory bandwidth").table(bandwidth_table(table, off_chip));
   page.heading("Bytes that each level of BLAS needs per FLOP, in fp16").text(blas_text(off_chip));
   return page;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
@@ -104,12 +103,6 @@ std::map<std::string, Words> words_of_options() {
     if (each.choices[0] != '\0') all[each.dashed()] = split(each.choices, ' ');
   }
   return all;
-}
-
-/// Calls `visit` with a verb and all below it.
-void for_each_verb(const TypedVerb& verb, const std::function<void(const TypedVerb&)>& visit) {
-  visit(verb);
-  for (const TypedVerb& below : verb.below) for_each_verb(below, visit);
 }
 
 /// A verb as it is typed behind `lacuna`; with a blank before it.

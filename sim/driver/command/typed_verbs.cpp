@@ -104,6 +104,11 @@ const TypedVerb& typed_program() {
   return program;
 }
 
+void for_each_verb(const TypedVerb& verb, const std::function<void(const TypedVerb&)>& visit) {
+  visit(verb);
+  for (const TypedVerb& below : verb.below) for_each_verb(below, visit);
+}
+
 std::vector<std::string> option_names(const TypedVerb& verb) {
   std::vector<std::string> names;
   for (const TypedOption& option : verb.options) names.push_back(option.dashed());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,9 @@ struct TypedVerb {
 /// `lacuna` itself, with all verbs below it. Command line, help, completion and manual page are
 /// made from it.
 const TypedVerb& typed_program();
+
+/// Calls `visit` with a verb and all below it.
+void for_each_verb(const TypedVerb& verb, const std::function<void(const TypedVerb&)>& visit);
 
 /// The names of its options with their dashes.
 std::vector<std::string> option_names(const TypedVerb& verb);

@@ -283,15 +283,6 @@ void add_parameters(Names& names, const MachineTable& table, const Options& opti
   }
 }
 
-/// A unit such as a core, of each machine that is named, else of one machine of each kind.
-std::string unit_text(const MachineTable& table, const Options& options) {
-  std::string text;
-  for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
-    text += machine->describe_unit(options.subjects.front());
-  }
-  return text;
-}
-
 /// What events cost, with the source of each price.
 TextTable energy_table() {
   TextTable list({"event<", "unit<", "16 nm", "7 nm", "5 nm", "source<"});
@@ -376,16 +367,14 @@ TextPage machine_page(const Machine& machine) {
   return page.table(parameter_table(machine, true));
 }
 
-bool is_machine_file(const std::string& name) {
-  return name.find('/') != std::string::npos || ends_with(name, ".yaml");
-}
-
 TextPage name_page(const MachineTable& table, const Options& options) {
   const std::string& name = options.subjects.front();
-  if (std::string unit = unit_text(table, options); !unit.empty()) {
-    return TextPage().text(unit);
+  std::string unit;  // such as a core, of each machine that is named, else of one of each kind
+  for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
+    unit += machine->describe_unit(name);
   }
-  if (is_machine_file(name)) {
+  if (!unit.empty()) return TextPage().text(unit);
+  if (name.find('/') != std::string::npos || ends_with(name, ".yaml")) {
     const std::unique_ptr<Machine> machine = make_machine(table, name);
     machine->check();
     return machine_page(*machine);

@@ -53,6 +53,25 @@ TEST(CommandLine, NamesTheVerbAsItIsTyped) {
               ThrowsMessage<RequestError>(HasSubstr("lacuna trace has no option '--seed'")));
 }
 
+// The declarations know it: --shard is of verbs with several points.
+TEST(CommandLine, AnOptionOfOtherVerbsIsRefusedWithTheirNames) {
+  const auto refusal_of = [](const std::string& line) {
+    try {
+      options_of(line);
+    } catch (const RequestError& error) {
+      return std::string(error.what());
+    }
+    return std::string("taken");
+  };
+  EXPECT_EQ(refusal_of("run --shard 1/2 --gemm 8x8x8"),
+            "lacuna run has no option '--shard'; it is one of lacuna compare, lacuna sweep, "
+            "lacuna search");
+  EXPECT_EQ(refusal_of("run --version=true"),
+            "lacuna run has no option '--version'; it is one of lacuna");
+  EXPECT_EQ(refusal_of("run --gem 8x8x8"),
+            "lacuna run has no option '--gem'; did you mean '--gemm'?");
+}
+
 // A flag of a generator says 1, and a key that may be given several times each of its values.
 TEST(CommandLine, KeepsKeysOfWorkloadsInTheOrderOfTheirDeclarations) {
   const Options options =
