@@ -69,20 +69,21 @@ PowerPeak power_peak(const std::vector<PowerInterval>& intervals) {
   return peak;
 }
 
-std::string power_csv_head() {
-  return csv_line({"run", "op_id", "from_cycle", "to_cycle", "power_w", "power_low_w",
-                   "power_high_w", "sram_gbps", "fabric_gbps", "io_gbps", "sram_share",
-                   "fabric_share", "io_share"});
-}
-
-std::string power_csv_rows(const OpRecord& op) {
+std::string power_csv(const Runs& records) {
+  const std::string head =
+      csv_line({"run", "op_id", "from_cycle", "to_cycle", "power_w", "power_low_w", "power_high_w",
+                "sram_gbps", "fabric_gbps", "io_gbps", "sram_share", "fabric_share", "io_share"});
   std::string csv;
-  for (const PowerInterval& each : op.power) {
-    csv += csv_row(op.row.run, op.row.op_id, each.from, each.to, each.watts.nominal, each.watts.low,
-                   each.watts.high, each.sram_gbps, each.fabric_gbps, each.io_gbps, each.sram_share,
-                   each.fabric_share, each.io_share);
+  for (const RunRecord& run : records) {
+    for (const OpRecord& op : run.ops) {
+      for (const PowerInterval& each : op.power) {
+        csv += csv_row(op.row.run, op.row.op_id, each.from, each.to, each.watts.nominal,
+                       each.watts.low, each.watts.high, each.sram_gbps, each.fabric_gbps,
+                       each.io_gbps, each.sram_share, each.fabric_share, each.io_share);
+      }
+    }
   }
-  return csv;
+  return csv.empty() ? csv : head + csv;
 }
 
 std::string intervals_csv(const Runs& records) {

@@ -21,9 +21,8 @@ struct PowerPeak {
 };
 PowerPeak power_peak(const std::vector<PowerInterval>& intervals);
 
-/// The rows of one operation in power.csv, and their heading.
-std::string power_csv_head();
-std::string power_csv_rows(const OpRecord& op);
+/// Watts and bandwidths of each interval, power.csv; empty if no operation has any.
+std::string power_csv(const Runs& records);
 
 /// What was counted in each interval: run,op_id,from_cycle,to_cycle,path,name,unit,value. Parts of
 /// the cycle stack have the path "cycle_stack" and the layer before their name.

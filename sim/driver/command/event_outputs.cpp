@@ -172,11 +172,9 @@ void write_event_files(const Options& options, const Runs& records, ResultFolder
       folder.write(wave_name(records, run, op), waves_vcd(op, options.waves));
     }
   }
-  std::string power;
-  for_each_power(records,
-                 [&](const RunRecord&, const OpRecord& op) { power += power_csv_rows(op); });
+  const std::string power = power_csv(records);
   if (!power.empty()) {
-    folder.write("power.csv", power_csv_head() + power);
+    folder.write("power.csv", power);
     folder.write("intervals.csv", intervals_csv(records));
   }
   const std::string phases = phases_csv(records);

@@ -91,6 +91,11 @@ class Probe : private PointWords {
   wse::TaskOutcome run(const char* name, const Pairs& constants) const {
     return run(shipped_program(name, constants, params_).program);
   }
+  /// What each more costs, between `few` and `many`.
+  template <class Time>
+  static double slope(std::uint32_t few, std::uint32_t many, const Time& time) {
+    return (time(many) - time(few)) / (many - few);
+  }
   double cycles(const char* name, const Pairs& constants) const {
     return static_cast<double>(run(name, constants).cycles);
   }
@@ -143,7 +148,7 @@ class Probe : private PointWords {
   }
   /// Cycles of an element, between two lengths.
   double slope(const VectorProbe& probe) const {
-    return (vector_cycles(probe, kLong) - vector_cycles(probe, kShort)) / (kLong - kShort);
+    return slope(kShort, kLong, [&](std::uint32_t n) { return vector_cycles(probe, n); });
   }
 
   double vector_operation() const {
@@ -166,7 +171,8 @@ class Probe : private PointWords {
       for (std::uint32_t offset = 0; offset < 16; offset += 4) {
         probe.stride = stride;
         probe.offset = offset;
-        classes.push_back((vector_cycles(probe, 1024) - vector_cycles(probe, 256)) / 768);
+        classes.push_back(
+            slope(256, 1024, [&](std::uint32_t n) { return vector_cycles(probe, n); }));
       }
       const auto [least, most] = std::minmax_element(classes.begin(), classes.end());
       return *most / *least;
@@ -186,13 +192,14 @@ class Probe : private PointWords {
     }
     constexpr std::uint32_t kHops = 32;
     const std::uint32_t words = has("payload") ? span("payload").first : 1;
-    return (line_cycles(words, kHops) - line_cycles(words, 1)) / (kHops - 1);
+    return slope(1, kHops, [&](std::uint32_t hops) { return line_cycles(words, hops); });
   }
 
   double link() const {
     const auto [least, most] = span("words");
     const std::uint32_t longest = std::min(std::max(most, least + 4096), least + 65536);
-    const double cost = (line_cycles(longest, 1) - line_cycles(least, 1)) / (longest - least);
+    const double cost =
+        slope(least, longest, [&](std::uint32_t words) { return line_cycles(words, 1); });
     if (point_.metric == "cost") return cost;
     require({"throughput"});
     return 1 / cost;
@@ -226,19 +233,17 @@ class Probe : private PointWords {
     } else if (what != "receive_and_store" && what != "receive_check_and_count") {
       unknown("work");
     }
-    const auto time = [&](std::uint32_t words) {
+    return slope(64, 256, [&](std::uint32_t words) {
       return cycles("word_tasks", {{"kind", kind}, {"words", text_of(words)}});
-    };
-    return (time(256) - time(64)) / (256 - 64);
+    });
   }
 
   double send_loop() const {
     require({"cost"});
     if (text("form") != "synchronous_move_in_a_software_loop") unknown("form");
-    const auto time = [&](std::uint32_t words) {
+    return slope(64, 256, [&](std::uint32_t words) {
       return cycles("send_loop", {{"words", text_of(words)}});
-    };
-    return (time(256) - time(64)) / (256 - 64);
+    });
   }
 
   double store_and_forward() const {
@@ -364,7 +369,7 @@ class Probe : private PointWords {
                   {"first_version", text_of(first_version ? 1 : 0)}},
                  4);
     };
-    return (time(4) - time(2)) / 2;
+    return slope(2, 4, time);
   }
 
   /// How the program is arranged and which iterations are timed, where the source does not say; a

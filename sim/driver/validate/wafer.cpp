@@ -70,12 +70,11 @@ class Recipes : private PointWords {
     if (has("dtype") && text("dtype") != dtype) unknown("dtype");
   }
 
-  static void keep(LayerOp& op, std::uint64_t nonzeros) {
-    const std::uint64_t size = std::uint64_t{op.m} * op.k;
-    if (nonzeros >= size) return;
+  static void keep(LayerOp& op, const Decimal& density) {
+    if (density.value() >= 1) return;
     op.pattern.name = "unstructured";
     op.pattern.block_rows = op.pattern.block_cols = 1;
-    op.pattern.density = Decimal{(nonzeros * 1'000'000'000 + size - 1) / size, 9};
+    op.pattern.density = density;
   }
 
   /// Mean over a grid with a random mask; the largest count of any core is published, so the
@@ -103,17 +102,14 @@ class Recipes : private PointWords {
     if (format == "ell" || format == "ellpack") {
       op.k = (number("nnz_per_pe_padded") + rows - 1) / rows;  // slots, all of them used
     } else if (one && !dense) {
-      keep(op, number("nnz_per_pe_padded"));
+      const std::uint64_t size = std::uint64_t{op.m} * op.k;
+      keep(op, {(number("nnz_per_pe_padded") * 1'000'000'000ULL + size - 1) / size, 9});
     } else if (!one) {
       Decimal density;
       if (parse_fraction(text("density"), density) != DecimalError::none) {
         throw Unsupported{fmt::format("density '{}'", text("density"))};
       }
-      if (density.value() < 1) {
-        op.pattern.name = "unstructured";
-        op.pattern.block_rows = op.pattern.block_cols = 1;
-        op.pattern.density = density;
-      }
+      keep(op, density);
     }
     const bool four = number("grid_x") * number("grid_y") <= 4;
     const bool conflict = has("alignment") && text("alignment") == "conflicting";

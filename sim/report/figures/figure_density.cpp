@@ -140,11 +140,16 @@ LineFigure lines_of(const FigureRuns& runs, const DensityCurve& quantity) {
   const std::vector<SeriesStyle> styles = run_styles(runs);
   std::map<std::pair<std::string, std::string>, Repeats> points;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const std::optional<EnergyRange> value = quantity.value(runs[i]);
-    if (!runs[i].ok() || !value || runs[i].density <= 0) continue;
-    figure.labelled(runs[i].series(), styles[i]);
-    Repeats& repeats = points[{runs[i].series(), runs[i].density_text}];
-    repeats.x.push_back(runs[i].density);
+    const FigureRun& run = runs[i];
+    // runs without values stand at the foot, where their density is known
+    if (!run.ok() && !run.repeated && run.total.density.value_or(0) > 0) {
+      figure.add_gap(run, run.series(), styles[i], *run.total.density);
+    }
+    const std::optional<EnergyRange> value = quantity.value(run);
+    if (!run.ok() || !value || run.density <= 0) continue;
+    figure.labelled(run.series(), styles[i]);
+    Repeats& repeats = points[{run.series(), run.density_text}];
+    repeats.x.push_back(run.density);
     repeats.y.push_back(*value);
     figure.ranges = figure.ranges || repeats.y.size() > 1 || value->low < value->high;
     figure.bands = !quantity.ranges && (figure.bands || repeats.y.size() > 1);
@@ -156,16 +161,6 @@ LineFigure lines_of(const FigureRuns& runs, const DensityCurve& quantity) {
   }
   figure.sort();
   return figure;
-}
-
-/// Runs without values stand at the foot, where their density is known.
-void add_gaps(const FigureRuns& runs, LineFigure& figure) {
-  const std::vector<SeriesStyle> styles = run_styles(runs);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const FigureRun& run = runs[i];
-    if (run.ok() || run.repeated || run.total.density.value_or(0) <= 0) continue;
-    figure.add_gap(run, run.series(), styles[i], *run.total.density);
-  }
 }
 
 /// Bars of series at one density would hide each other; they are moved apart by a little.
@@ -190,7 +185,6 @@ void add_density_figures(const std::vector<MeasuredPoint>& measured, const Figur
     if (round_texts(densities).size() < 2 || figure.series.size() > kMostSeries) continue;
     const double least = std::min(1.0, *densities.begin());
     figure.title = figure_title(runs);
-    add_gaps(runs, figure);
     if (figure.ranges && !figure.bands) spread_ranges(figure);
     add_dense_lines(runs, quantity, least, figure);
     if (std::string(quantity.name) == "speedup") add_ideal_lines(least, figure);
