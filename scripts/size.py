@@ -36,7 +36,7 @@ LOANS = [
     ("sim/machines", 3_670, "WeightsRun beside fastest_of: two texts that take the fastest of what may be"),
     ("sim/machines", 15_455, "half of the reader of programs, once it is written shorter; kernels in C++ that become files"),
     ("sim, rest", 350, "nothing: the builder of programs in Python, within the aim of this room"),
-    ("sim/driver", 1_030, "readers of results that decide: tables, what-ifs, the system's formulas"),
+    ("sim/driver", 890, "readers of results that decide: tables, what-ifs, the system's formulas"),
 ]
 
 CODE = (".cpp", ".hpp", ".h", ".js", ".css", ".py")

@@ -142,17 +142,6 @@ TextPage parameters_page(const MachineTable& table, const Options& options) {
   return page;
 }
 
-/// Statistics of a machine, or of a group of them.
-TextTable statistics_table(Machine& machine, const std::string& group = "") {
-  TextTable list({"path<", "name<", "unit<", "layer<", "action<", "meaning<"});
-  for (const DeclaredStatistic& listed : machine.statistics()) {
-    const StatEntry& entry = listed.entry;
-    if (!is_in_group(entry.path, group) && listed.layer != group) continue;
-    list.row({entry.path, entry.name, entry.unit, listed.layer, entry.action, entry.doc});
-  }
-  return list;
-}
-
 TextPage statistics_page(const MachineTable& table, const Options& options) {
   if (const std::vector<std::string> linked = linked_systems(options.machines); !linked.empty()) {
     throw refused("--machine: {} is a system, and statistics are of its chips: --machine {}",

@@ -9,6 +9,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
 #include "sim/base/texts.hpp"
+#include "sim/driver/result/result_page.hpp"
 #include "sim/driver/run/option_table.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 
@@ -54,21 +55,6 @@ class ParametersJson {
   Json list_ = Json::array();
 };
 
-Json statistics_json(Machine& machine, const std::string& group) {
-  Json list = Json::array();
-  for (const DeclaredStatistic& listed : machine.statistics()) {
-    const StatEntry& entry = listed.entry;
-    if (!is_in_group(entry.path, group) && listed.layer != group) continue;
-    list.push_back({{"path", entry.path},
-                    {"name", entry.name},
-                    {"unit", entry.unit},
-                    {"layer", listed.layer},
-                    {"action", entry.action},
-                    {"meaning", entry.doc}});
-  }
-  return list;
-}
-
 Json patterns_json() {
   Json list = Json::array();
   for (const PatternKind& kind : pattern_kinds()) {
@@ -90,6 +76,16 @@ bool is_in_group(const std::string& name, const std::string& group) {
   return ('.' + name + '.').find('.' + group + '.') != std::string::npos;
 }
 
+TextTable statistics_table(Machine& machine, const std::string& group) {
+  TextTable table({"path<", "name<", "unit<", "layer<", "action<", "meaning<"});
+  for (const DeclaredStatistic& listed : machine.statistics()) {
+    const StatEntry& entry = listed.entry;
+    if (!is_in_group(entry.path, group) && listed.layer != group) continue;
+    table.row({entry.path, entry.name, entry.unit, listed.layer, entry.action, entry.doc});
+  }
+  return table;
+}
+
 std::optional<std::string> described_json(const std::vector<std::unique_ptr<Machine>>& machines,
                                           bool with_values, const std::string& subject,
                                           const std::vector<NamedSet>& sets) {
@@ -105,7 +101,7 @@ std::optional<std::string> described_json(const std::vector<std::unique_ptr<Mach
       if (Json list = parameters.list(); !list.empty()) item["parameters"] = std::move(list);
     }
     if (subject != "parameters" && find_parameter(*machine, subject) == nullptr) {
-      Json list = statistics_json(*machine, asked);
+      Json list = rows_of(statistics_table(*machine, asked));
       if (!list.empty() || item.contains("parameters")) item["statistics"] = std::move(list);
     }
     if (item.size() > 1) all.push_back(std::move(item));

@@ -7,11 +7,15 @@
 #include <vector>
 
 #include "sim/machines/machine.hpp"
+#include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
 
 /// True if a dotted name is of `group`: it, or a part of it, and everything below; of all if empty.
 bool is_in_group(const std::string& name, const std::string& group);
+
+/// Statistics of a machine, or of a group of them.
+TextTable statistics_table(Machine& machine, const std::string& group = "");
 
 /// Parameters that are no machine's, and what stands before their paths where they are set.
 struct NamedSet {

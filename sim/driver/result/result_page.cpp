@@ -11,9 +11,9 @@
 
 namespace lacuna {
 
-namespace {
-
 using Json = nlohmann::ordered_json;
+
+namespace {
 
 /// Adds a block below an empty line.
 void add_block(std::string& page, const std::string& block) {
@@ -22,7 +22,8 @@ void add_block(std::string& page, const std::string& block) {
   if (page.back() != '\n') page += '\n';
 }
 
-/// A value under each title: a number in a column of numbers, null where it has none.
+}  // namespace
+
 Json rows_of(const TextTable& table) {
   const std::vector<std::string> titles = table.titles();
   Json rows = Json::array();
@@ -38,8 +39,6 @@ Json rows_of(const TextTable& table) {
   }
   return rows;
 }
-
-}  // namespace
 
 TextPage& TextPage::add(Kind kind, std::string text, TextTable table) {
   blocks_.push_back({kind, std::move(text), std::move(table)});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,10 @@
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
+
+/// The rows of a table as objects with a value under each title: a number in a column of numbers,
+/// null where it has none.
+nlohmann::ordered_json rows_of(const TextTable& table);
 
 /// A page of headings, paragraphs and tables, printed as text, as Markdown or as JSON.
 class TextPage {
