@@ -28,7 +28,7 @@ ROOMS = {
 }
 # (room, tokens, what will be deleted for them)
 LOANS = [
-    ("models/wse", 660, "GradientOutcome beside StreamingOutcome, once what cores have done is counted from their program by one walk"),
+    ("models/wse", 890, "GradientOutcome beside StreamingOutcome, once what cores have done is counted from their program by one walk"),
     ("models, rest", 500, "times and bytes of WaferSystemResult beside ProgramResult, once passes of wafers are a Program"),
     ("mapping, rest", 710, "matrices_of beside updated_parts, once rows of a trace are a stage like those of a model"),
     ("sim/machines", 8_900, "nothing yet: the rule of a wafer (planned*), whose rectangles of a row alone and of rows together differ"),

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "models/wse/counters.hpp"
+#include "models/wse/edge/tokens.hpp"
 #include "models/wse/engine/lane_counts.hpp"
+#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program/program.hpp"
@@ -14,28 +16,16 @@
 
 namespace lacuna::wse {
 
-/// A closed form: the chains of a weight gradient whose dot products are kept, all rows, once
-/// stream and ring are done. A word is at any place of its column in the cycle in which it would be
-/// there if nothing were full, or so long after an earlier word left the wafer as the room takes to
-/// come up from there, whichever is later; so only what leaves is simulated.
-/// doc/model/wafer_gradient.md has the proof. Latencies and capacities are those of QueueShapes. It
-/// applies where each place of a column passes a word in every cycle: to kept dot products of cores
-/// that begin with their stream, with links that are alike and never shut and two entries in every
-/// queue (flows()), if no row's core is still at work when the chain reaches it. fold_gradient()
-/// refuses all else, before it begins or, of the last, once it is seen.
+/// A closed form for each word instead of cycles: the chains of a weight gradient whose dot
+/// products are kept, all rows, once stream and ring are done. Of each word it is known when it
+/// passes each place of its column: when it is there, the word before has passed, a shut link is
+/// open again and there is room behind the place, whichever is last. So only what leaves is
+/// simulated. Latencies and capacities are those of QueueShapes. It applies to kept dot products of
+/// cores that begin with their stream, if no row's core is still at work and no link shut when the
+/// chain reaches it. fold_gradient() refuses all else, before it begins or, of cores at work, once
+/// it is seen.
 class GradientDrain {
  public:
-  /// Whether words pass routers and queues without a stall unless something is full.
-  static bool flows(const HardwareParams& params) {
-    return QueueShapes(params.router).flows() && params.queue.sums_in() >= 2 &&
-           params.queue.sums_out() >= 2;
-  }
-  /// From a beat of the chain to that of the row below which takes its word.
-  static Cycle latency(const HardwareParams& params) {
-    const QueueShapes shapes(params.router);
-    return 1 + shapes.ramp_up().latency + shapes.link().latency + shapes.ramp_down(1).latency;
-  }
-
   /// `words`: by lane, the dot products of a core. The program has to outlive it.
   GradientDrain(const HardwareParams& params, const Program& program,
                 const std::vector<std::uint64_t>& words);
@@ -48,6 +38,10 @@ class GradientDrain {
   template <class Pay>
   bool leave(Cycle now, const Pay& pay);
 
+  /// From a beat of the chain to that of the row below which takes its word.
+  Cycle latency() const {
+    return 1 + shapes_.ramp_up().latency + shapes_.link().latency + shapes_.ramp_down(1).latency;
+  }
   /// Words that have not left.
   std::uint64_t inside() const { return inside_; }
 
@@ -63,42 +57,48 @@ class GradientDrain {
     Cycle next = kNever;      // when the next word is at the edge
     std::vector<Cycle> left;  // when each word left
   };
-  /// A place in a column through which one word passes in a cycle: so many places before the edge,
-  /// behind so many words that there is room for, and so long after the top row's first beat.
+  /// A place of a column, of whose words the last are known, as many as there is room for behind
+  /// it: where among a column's times stand, from the first row on, that of a word, and, before it
+  /// is known, that of the word whose room it takes; and that of the word before it.
+  struct Slot {
+    std::size_t at = 0, before = 0;
+  };
   struct Place {
-    std::uint64_t before = 0;
-    std::uint64_t behind = 0;
-    Cycle flow = 0;
+    std::size_t first = 0, words = 0, rows = 0;
+
+    Slot slot(std::uint64_t word) const {
+      return {(first + word % words) * rows, (first + (word + words - 1) % words) * rows};
+    }
+  };
+  /// How long words stood at the port to the south, before a beat, and at the ramp down.
+  struct Waited {
+    Cycle south = 0, beat = 0, north = 0;
   };
 
-  void let_go(Column& column, Cycle now);
-  Cycle arrival(const Column& column, std::uint64_t word) const;
-  static Cycle delay(const Column& column, const Place& place);
-
-  /// The port to the south, the beat that takes a word, and the router that has it before.
-  struct Places {
-    Place south, beat, north;
-  };
-  Places places_of(std::uint32_t row) const;
+  void let_go(std::size_t lane, Cycle now);
+  Cycle arrival(std::size_t lane, std::uint64_t word);
+  Cycle pause(const Column& column, bool last, std::uint64_t word) const;
 
   const Program& program_;
-  Cycle ramp_, ramp_down_, hop_, latency_;
-  std::uint64_t link_, up_, queue_, down_;  // words there is room for: a link, a ramp up, ...
-  std::vector<Column> columns_;             // by lane
+  const LinkRule link_rule_;
+  const QueueShapes shapes_;
+  std::size_t slots_ = 0;
+  Place north_, beat_, south_;
+  std::vector<Column> columns_;  // by lane
+  std::vector<Cycle> times_;     // by lane, slot and row; 0 of words that there are not
+  std::vector<Waited> waited_;   // by lane and row
   std::uint64_t inside_ = 0;
 };
 
 template <class Pay>
 bool GradientDrain::leave(Cycle now, const Pay& pay) {
   const std::uint64_t before = inside_;
-  std::size_t column = now % columns_.size();
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    Column& mine = columns_[column];
-    if (++column == columns_.size()) column = 0;
-    if (mine.next > now) continue;
-    if (!pay()) break;
-    let_go(mine, now);
-  }
+  ask_in_turn(now, columns_.size(), [&](std::size_t column) {
+    if (columns_[column].next > now) return true;
+    const bool pays = pay();
+    if (pays) let_go(column, now);
+    return pays;
+  });
   return inside_ != before;
 }
 

@@ -68,7 +68,7 @@ bool Fold<Number>::rows_are_ready() {
   bool all = true;
   rows_.for_each_group([&](Group& group) {
     const std::vector<LaneCounts>& counts = group.row->counts();
-    const Cycle later = group.rows.first * (GradientDrain::latency(params_) - hop());
+    const Cycle later = group.rows.first * (drain_.latency() - hop());
     all = all && group.row->copied_in_time();
     for (std::size_t lane = 0; lane < counts.size(); ++lane) {
       all = all && (positions[lane] == 0 || counts[lane].streamed <= top[lane].streamed + later);
@@ -93,21 +93,18 @@ std::vector<LaneCounts> Fold<Number>::counts_of(const Group& group, std::uint32_
 
 template <class Number>
 GradientInLanes Fold<Number>::result(Cycle left_at) {
-  Cycle cycles = left_at;
-  const auto each_row = [&](const auto& visit) {
-    rows_.for_each_group([&](Group& group) {
-      for (std::uint32_t row = group.rows.first; row <= group.rows.last; ++row) {
-        visit(group, row, counts_of(group, row));
-      }
-    });
-  };
-  each_row([&](Group& /*group*/, std::uint32_t /*row*/, const std::vector<LaneCounts>& counts) {
-    for (const LaneCounts& lane : counts) cycles = std::max(cycles, lane.end);
+  Cycle cycles = left_at;  // no core with words ends later
+  rows_.for_each_group([&](Group& group) {
+    for (const LaneCounts& lane : group.row->counts()) {
+      cycles = std::max(cycles, lane.end + group.rows.last * hop());
+    }
   });
-  each_row([&](Group& group, std::uint32_t row, const std::vector<LaneCounts>& counts) {
-    RouterCounters* const routers = outcome_.add_row(row, counts, cycles);
-    group.row->add_counts(program_, routers);
-    drain_.add_stalls(row, routers);
+  rows_.for_each_group([&](Group& group) {
+    for (std::uint32_t row = group.rows.first; row <= group.rows.last; ++row) {
+      RouterCounters* const routers = outcome_.add_row(row, counts_of(group, row), cycles);
+      group.row->add_counts(program_, routers);
+      drain_.add_stalls(row, routers);
+    }
   });
   GradientInLanes rows;
   rows.streamed = rows_.groups();
@@ -121,16 +118,14 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
   for (const std::uint32_t column : program.kernel.final_column) ++owned[column];
   const std::uint64_t vectors =
       program.kernel.lookahead + *std::max_element(owned.begin(), owned.end()) + 2;
-  return std::max(vectors, largest_in_lanes(params, program));
+  const std::uint64_t beat = std::max(program.gradient->dot_cycles, program.gradient->move_cycles);
+  return std::max({vectors, beat, largest_in_lanes(params, program)});
 }
 
 /// Why a row of cores cannot be stepped as a whole.
 std::string reason_against_gradient_lanes(const HardwareParams& params, const Program& program) {
   const StreamingKernel& kernel = program.kernel;
   if (!program.gradient->gradients.empty()) return "each row carries values of its own";
-  if (program.gradient->dot_cycles != 1 || program.gradient->move_cycles != 1) {
-    return "a beat takes several cycles of the memory";
-  }
   if (program.distribution_rows != 0)
     return "routers copy the stream to the groups (ws.copies = routed)";
   std::string routers = reason_against_lanes(params.router);
@@ -168,11 +163,11 @@ std::string reason_not_to_fold_gradient(const HardwareParams& params, const Prog
   if (!program.gradient->begins_with_stream) {
     return "cores begin in cycle 0, not with their first word (io.stream = row_ordered)";
   }
-  if (LinkRule(params.router).acts())
-    return "links are shut after so many words (router.link_words)";
+  if (LinkRule(params.router).pause > QueueShapes(params.router).ramp_up().latency)
+    return "a link may be shut when the chain comes to it (router.link_cycles)";
   if (!QueueShapes(params.router).flows()) return "words stop in every router (router.entries = 1)";
-  if (!GradientDrain::flows(params))
-    return "words stop at every core (queue.in: number 3 holds one)";
+  if (params.queue.sums_out() < 2)
+    return "words stop at every core (queue.out: number 3 holds one)";
   return "";
 }
 

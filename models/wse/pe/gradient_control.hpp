@@ -225,11 +225,12 @@ inline Lanes<Number> GradientControl<Number, Cores>::main_thread(State& s, Cores
   return close;
 }
 
-/// Lanes whose stream and ring are done, dY out of the output queue included.
+/// Lanes whose stream and ring are done, dY out of the output queue and its last beat included.
 template <class Number, class Cores>
 inline void GradientControl<Number, Cores>::note_streamed(State& s, Cores& cores,
                                                           std::size_t place) const {
-  const Vector ready = ~s.streamed & ~s.open & ~s.take_more & ~s.send_more & cores.ring_left(place);
+  const Vector ready = ~s.streamed & ~s.open & ~s.take_more & ~s.send_more &
+                       cores.ring_left(place) & ~s.slot.kept(issue_.slot_of(kChain));
   if (!any(ready)) return;
   s.streamed |= ready;
   cores.streamed(place, ready);
