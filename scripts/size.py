@@ -5,8 +5,10 @@
     scripts/size.py [DIR]          prints the table of a checkout
     scripts/size.py --check [DIR]  fails if a room is heavier than its budget and its loans
 
-A token is a name, a number, a string or an operator; #include lines do not count. Budgets only fall. A change that
-makes a room heavier for a while, because what it replaces goes in a later step, takes a loan that names what will go.
+A token is a name, a number, a string or an operator; #include lines do not count. Budgets only fall, but for what a
+feature was allowed to weigh: the rule of a wafer's default layout 10,000 tokens, of which 9,500 are in sim/machines and
+400 in mapping/wse. A change that makes a room heavier for a while, because what it replaces goes in a later step, takes
+a loan that names what will go.
 """
 import pathlib
 import re
@@ -16,10 +18,10 @@ import sys
 ROOMS = {
     "models/wse": (["models/wse/"], 147_070, 105_000),
     "models, rest": (["models/"], 93_500, 92_000),
-    "mapping/wse": (["workloads/mapping/wse/"], 159_260, 120_000),
+    "mapping/wse": (["workloads/mapping/wse/"], 159_660, 120_000),
     "mapping, rest": (["workloads/mapping/"], 148_200, 132_000),
     "workloads, rest": (["workloads/"], 124_200, 123_500),
-    "sim/machines": (["sim/machines/"], 87_900, 48_000),
+    "sim/machines": (["sim/machines/"], 97_400, 48_000),
     "sim/driver": (["sim/driver/"], 229_900, 150_000),
     "sim/report": (["sim/report/"], 105_800, 100_000),
     "sim, rest": (["sim/"], 30_500, 36_000),
@@ -28,10 +30,9 @@ ROOMS = {
 }
 # (room, tokens, what will be deleted for them)
 LOANS = [
-    ("models/wse", 890, "GradientOutcome beside StreamingOutcome, once what cores have done is counted from their program by one walk"),
+    ("models/wse", 930, "GradientOutcome beside StreamingOutcome, once what cores have done is counted from their program by one walk"),
     ("models, rest", 500, "times and bytes of WaferSystemResult beside ProgramResult, once passes of wafers are a Program"),
     ("mapping, rest", 710, "matrices_of beside updated_parts, once rows of a trace are a stage like those of a model"),
-    ("sim/machines", 8_900, "nothing yet: the rule of a wafer (planned*), whose rectangles of a row alone and of rows together differ"),
     ("mapping/wse", 1_070, "estimated_move beside LineMove, once moves are costed from their programs"),
     ("sim/machines", 3_670, "WeightsRun beside fastest_of: two texts that take the fastest of what may be"),
     ("sim/machines", 15_455, "half of the reader of programs, once it is written shorter; kernels in C++ that become files"),

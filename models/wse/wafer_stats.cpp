@@ -277,9 +277,13 @@ void WaferStats::collect_gradient(const WaferOutcome& run, const Program& progra
     const std::uint64_t wide = ceil_div(kernel.simd * element, 8);
     core.reads_input +=
         counted.weights * 2 * wide * kernel.beats(tokens) + ceil_div(counted.summed, each);
-    core.writes_partial += ceil_div(counted.kept, each);
-    sram_read_bytes += (2 * counted.products + counted.summed / words * tokens) * element;
-    sram_write_bytes += counted.kept / words * tokens * element;
+    // Unless it is passed on as it is formed, it is written, and read for the chain.
+    const std::uint64_t stored = program.gradient->kept ? counted.weights : 0;
+    core.reads_partial += stored;
+    core.writes_partial += stored + ceil_div(counted.kept, each);
+    sram_read_bytes += (2 * counted.products + counted.summed / words * tokens) * element +
+                       stored * kernel.sum_bytes();
+    sram_write_bytes += counted.kept / words * tokens * element + stored * kernel.sum_bytes();
     core.ejected += run.routers[i].sent[kRamp];
     core.deliveries += counted.kept;
     if (row + 1 != program.rows) core.deliveries += counted.reductions;

@@ -27,6 +27,7 @@
 #include "sim/machines/wse/tasks.hpp"
 #include "sim/report/layout_note.hpp"
 #include "workloads/mapping/wse/gradient_rule.hpp"
+#include "workloads/mapping/wse/layers/plan.hpp"
 #include "workloads/mapping/wse/residency.hpp"
 #include "workloads/mapping/wse/rule_grid.hpp"
 #include "workloads/trace/op_kind.hpp"
@@ -372,7 +373,7 @@ RowWays LayoutRule::ways(const LayerOp& op, const Mask* mask, const Pairs& toget
   Candidates planned = candidates(whole, mask);
   RowWays ways;
   if (planned.layouts.empty() && together.empty() &&
-      wafer_layout_kind(params_, op) == kOnRectangle) {
+      wafer_layout_kind(params_, op) == kOnRectangle && wse::is_layer_operation(op)) {
     WorkloadTrace alone;
     alone.ops = {op};
     for (const wse::StreamLayout& layout : shared(alone, [&](const LayerOp&) { return mask; })) {
