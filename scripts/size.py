@@ -6,7 +6,7 @@
     scripts/size.py --check [DIR]  fails if a room is heavier than its budget and its loans
 
 A token is a name, a number, a string or an operator; #include lines do not count. Budgets only fall, but for what a
-feature was allowed to weigh: the rule of a wafer's default layout 10,000 tokens, of which 9,500 are in sim/machines and
+feature was allowed to weigh: the rule of a wafer's default layout 10,000 tokens, of which 9,600 are in sim/machines and
 400 in mapping/wse. A change that makes a room heavier for a while, because what it replaces goes in a later step, takes
 a loan that names what will go.
 """
@@ -21,7 +21,7 @@ ROOMS = {
     "mapping/wse": (["workloads/mapping/wse/"], 159_660, 120_000),
     "mapping, rest": (["workloads/mapping/"], 148_200, 132_000),
     "workloads, rest": (["workloads/"], 124_200, 123_500),
-    "sim/machines": (["sim/machines/"], 97_400, 48_000),
+    "sim/machines": (["sim/machines/"], 97_500, 48_000),
     "sim/driver": (["sim/driver/"], 229_900, 150_000),
     "sim/report": (["sim/report/"], 105_800, 100_000),
     "sim, rest": (["sim/"], 30_500, 36_000),
@@ -30,7 +30,7 @@ ROOMS = {
 }
 # (room, tokens, what will be deleted for them)
 LOANS = [
-    ("models/wse", 930, "GradientOutcome beside StreamingOutcome, once what cores have done is counted from their program by one walk"),
+    ("models/wse", 940, "GradientOutcome beside StreamingOutcome, once what cores have done is counted from their program by one walk"),
     ("models, rest", 500, "times and bytes of WaferSystemResult beside ProgramResult, once passes of wafers are a Program"),
     ("mapping, rest", 710, "matrices_of beside updated_parts, once rows of a trace are a stage like those of a model"),
     ("mapping/wse", 1_070, "estimated_move beside LineMove, once moves are costed from their programs"),

@@ -52,7 +52,9 @@ Cycle GradientDrain::pause(const Column& column, bool last, std::uint64_t word) 
 /// come and has room, are one place, whose room is seen a cycle later.
 Cycle GradientDrain::arrival(std::size_t lane, std::uint64_t word) {
   const Column& column = columns_[lane];
-  const Slot north = north_.slot(word), beat = beat_.slot(word), south = south_.slot(word);
+  const Slot north = north_.slot(word);
+  const Slot beat = beat_.slot(word);
+  const Slot south = south_.slot(word);
   Waited* waited = &waited_[lane * program_.rows];
   Cycle* times = &times_[lane * program_.rows * slots_];
   const Cycle hop = shapes_.link().latency;

@@ -199,8 +199,8 @@ namespace {
 /// Text of a shell's single quotes, with brackets and colons as zsh wants them.
 std::string quoted(const std::string& text, bool zsh) {
   std::string result = replaced(text, "'", "'\\''");
-  for (const std::string sign : {"[", "]", ":"}) {
-    if (zsh) result = replaced(std::move(result), sign, "\\" + sign);
+  for (const char* const sign : {"[", "]", ":"}) {
+    if (zsh) result = replaced(std::move(result), sign, fmt::format("\\{}", sign));
   }
   return result;
 }

@@ -17,6 +17,7 @@
 #include "sim/base/refused.hpp"
 #include "sim/base/texts.hpp"
 #include "sim/driver/command/command_line.hpp"
+#include "sim/driver/command/describe_pages.hpp"
 #include "sim/driver/command/output.hpp"
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/simulation.hpp"

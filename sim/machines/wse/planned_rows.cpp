@@ -32,6 +32,7 @@ constexpr double kStep = 1.5;            // from one density to the next,
 constexpr double kSparsest = 0.005;      // but below this
 constexpr double kWorthIt = 0.9;         // of the estimate of a denser workload's rectangle
 constexpr std::size_t kLookedInto = 16;  // rectangles
+constexpr std::uint64_t kMuch = 64;      // elements a core, of functions
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
 /// What may be laid out together: nothing that has a program of its own, and no gradient that
@@ -232,11 +233,15 @@ class Rows {
     return best;
   }
 
-  /// Rectangles that rows without products share evenly, of which estimates know nothing.
+  /// Rectangles that rows without products share evenly, of which estimates know nothing. None
+  /// where all cores have much to do, or tables to look into, which takes long to plan.
   std::vector<wse::StreamLayout> rectangles(wse::GivenLayout given) const {
     std::vector<wse::SharedRow> rows;
     const wse::RowCost nothing = [](const wse::StreamLayout&) { return 0.0; };
     for (const Row& row : rows_) {
+      const std::uint64_t elements = std::uint64_t{row.op->m} * row.op->n * row.op->batch;
+      const std::uint64_t cores = std::uint64_t{setup_.wafer.columns} * setup_.wafer.rows;
+      if (row.op->op == "embed" || elements > kMuch * cores) return {};
       rows.push_back({nothing, row.op->m, row.op->n});
       rows.push_back({nothing, row.op->n, row.op->m});  // of scores
     }

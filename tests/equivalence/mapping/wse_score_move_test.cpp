@@ -94,15 +94,15 @@ TEST(ScoreMoves, OfScoresWithAMaskOnlyRunsWithAKeptOneMove) {
   }
 }
 
-// Two heads of two sequences, keys of 64 tokens, of which the last has just been made: on 8 x 6
-// cores its 16 features lie two in a column, those of a sequence in a row, and go to where token 63
-// of their cache lies, with features along rows.
+// Two heads of two sequences, keys of 2000 tokens, which one core has no room for. The last has
+// just been made. On 8 x 6 cores its 16 features lie two in a column, those of a sequence in a row,
+// and go to where token 1999 of their cache lies, with features along rows.
 TEST(ScoreMoves, ANewTokenGoesToTheEndOfItsCache) {
   LayerOp op;
   op.op = "bmm";
   op.m = 1;
   op.k = 8;
-  op.n = 64;
+  op.n = 2000;
   op.batch = 4;
   op.dtype = DType::fp32;
   op.sources = {activations(16, 2), activations(16, 2), {}};
@@ -117,7 +117,8 @@ TEST(ScoreMoves, ANewTokenGoesToTheEndOfItsCache) {
       const std::uint32_t slot = t * 2 + f / 8;
       const std::uint32_t in_head = piece(f % 8, 8, side);
       queries += apart(t, slot / 2 * 3) + apart(f / 2, slot % 2 * 4 + in_head);
-      keys += apart(t, slot / 2 * 3 + in_head) + apart(f / 2, slot % 2 * 4 + piece(63, 64, side));
+      keys +=
+          apart(t, slot / 2 * 3 + in_head) + apart(f / 2, slot % 2 * 4 + piece(1999, 2000, side));
     }
   }
   EXPECT_EQ(hops(result, "move W"), queries);
