@@ -399,13 +399,13 @@ OpResult run_task_plan(const WaferRequest& request, LayerPlan plan) {
   return TaskRun(request, std::move(plan)).run();
 }
 
-OpResult run_layer_operation(const WaferRequest& asked) {
-  const auto& [machine, params, op, mask, seed, execution] = asked;
+OpResult run_layer_operation(const WaferRequest& request) {
+  const auto& [machine, params, op, mask, seed, execution] = request;
   const Planned row(params, op, mask, seed, execution.values);
   // The plan refers to the request.
   LayerPlan plan = wse::plan_layer(row.request);
   plan_moves(row.request, moves_of(row.request, plan, stream_settings(params)), plan);
-  OpResult result = run_task_plan(asked, std::move(plan));
+  OpResult result = run_task_plan(request, std::move(plan));
   if (row.x_mask) result.x_density = row.x_mask->density();
   return result;
 }
@@ -431,8 +431,8 @@ wse::LayerMoves moves_of(const WseParams& params, const wse::LayerRequest& reque
 
 }  // namespace
 
-OpResult run_moves(const WaferRequest& asked, bool resident, MoveSide side) {
-  const auto& [machine, params, op, mask, seed, execution] = asked;
+OpResult run_moves(const WaferRequest& request, bool resident, MoveSide side) {
+  const auto& [machine, params, op, mask, seed, execution] = request;
   if (op.sources.empty() && side == MoveSide::before) return {};
   const Planned row(params, op, mask, seed, false);
   LayerPlan plan;
@@ -440,14 +440,17 @@ OpResult run_moves(const WaferRequest& asked, bool resident, MoveSide side) {
   Execution without = execution;
   without.values = false;  // they carry no numbers
   without.view = 0;        // what the row itself does is shown
-  return run_task_plan(asked.with(op, without), std::move(plan));
+  return run_task_plan(request.with(op, without), std::move(plan));
 }
 
 void add_moves(const WaferRequest& request, bool resident, OpResult& result, MoveSide side) {
   OpResult moved = run_moves(request, resident, side);
   if (moved.cycles == 0) return;
-  if (side == MoveSide::before) put_before(std::move(moved), result);
-  if (side == MoveSide::after) put_after(std::move(moved), result);
+  if (side == MoveSide::before) {
+    put_before(std::move(moved), result);
+  } else {
+    put_after(std::move(moved), result);
+  }
 }
 
 namespace {
