@@ -62,7 +62,9 @@ class Stepper {
   [[gnu::always_inline]] static void store(std::int8_t* to, const V& v) {
     __builtin_memcpy(to, &v, sizeof v);
   }
-  [[gnu::always_inline]] std::uint64_t of(int slot) const { return place_ + slot * m_.plane; }
+  [[gnu::always_inline]] std::uint64_t of(int slot) const {
+    return place_ + static_cast<std::uint64_t>(slot) * m_.plane;
+  }
   /// From a router to its neighbour behind a port.
   [[gnu::always_inline]] std::int64_t to_neighbour(int port) const {
     const auto row = static_cast<std::int64_t>(m_.stride);
@@ -100,7 +102,8 @@ class Stepper {
       constexpr int kSlot = decltype(s)::value;
       constexpr int kPort = kShape.slot[kSlot].port;
       if constexpr (kPort != kRampPort) {
-        const std::uint64_t from = before_ + of(kSlot) + to_neighbour(kPort);
+        const auto away = static_cast<std::uint64_t>(to_neighbour(kPort));
+        const std::uint64_t from = before_ + of(kSlot) + away;
         const V come = load(m_.sent + from);
         f(kAt.flight[kSlot]) |= come & all(m_.link_bit);
         f(kAt.count[kSlot]) -= come;

@@ -106,7 +106,8 @@ class LookedInto {
     return std::max(a.columns, b.columns) - std::min(a.columns, b.columns) <
            std::max(a.groups, b.groups);
   }
-  static auto away(const Found& found, const wse::StreamLayout& at) {
+  static std::tuple<bool, std::uint32_t, bool> away(const Found& found,
+                                                    const wse::StreamLayout& at) {
     const wse::StreamLayout& to = found.first;
     const auto rows = std::max(to.rows, at.rows) - std::min(to.rows, at.rows);
     const bool other = to.groups != at.groups || to.resident != at.resident;

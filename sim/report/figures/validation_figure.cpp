@@ -12,6 +12,7 @@
 #include "sim/base/ranges.hpp"
 #include "sim/base/split.hpp"
 #include "sim/report/figures/figure_lines.hpp"
+#include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
