@@ -211,7 +211,7 @@ class DenseMeshPlanner {
     core.out = {{shifts[0].out, 2}, {shifts[1].out, 3}};
     for (std::uint32_t i = 0; i < first + side_; ++i) {
       const bool between = i >= first && i + 1 < first + side_;
-      for (const unsigned tile : {0, 1}) shifts[tile].moves = between || i < skews[tile];
+      for (const unsigned tile : {0U, 1U}) shifts[tile].moves = between || i < skews[tile];
       core.tasks.share(shift_task(i, i >= first, shifts));
       for (Shift& shift : shifts) shift.place = shift.moves ? 1 - shift.place : shift.place;
     }
@@ -226,11 +226,11 @@ class DenseMeshPlanner {
     std::vector<Step>& steps = task->steps;
     const auto next = static_cast<TaskIndex>(index + 1);
     const bool last = multiplies && !shifts[0].moves;
-    for (const unsigned tile : {0, 1}) {
+    for (const unsigned tile : {0U, 1U}) {
       const Shift& shift = shifts[tile];
       if (shift.moves) send(steps, tile, shift.place, shift.out);
     }
-    for (const unsigned tile : {0, 1}) {
+    for (const unsigned tile : {0U, 1U}) {
       const Shift& shift = shifts[tile];
       if (shift.moves) {
         take(steps, tile, 1 - shift.place, shift.in, next);
@@ -249,7 +249,7 @@ class DenseMeshPlanner {
     constexpr unsigned kAdvance = first_command(SwitchCommand::advance);
     constexpr auto kTurn = static_cast<SwitchCommands>(kAdvance | kAdvance << 2U);
     const auto product = static_cast<TaskIndex>(step + 1);
-    for (const unsigned tile : {0, 1}) {
+    for (const unsigned tile : {0U, 1U}) {
       const Color color = tile == 0 ? kAlongRows : kAlongColumns;
       if (!sends[tile]) {
         take(steps, tile, step % 2, color, product);
