@@ -30,7 +30,7 @@ ROOMS = {
 }
 # (room, tokens, what will be deleted for them)
 LOANS = [
-    ("models/wse", 940, "GradientOutcome beside StreamingOutcome, once what cores have done is counted from their program by one walk"),
+    ("models/wse", 960, "GradientOutcome beside StreamingOutcome, once what cores have done is counted from their program by one walk"),
     ("models, rest", 500, "times and bytes of WaferSystemResult beside ProgramResult, once passes of wafers are a Program"),
     ("mapping, rest", 710, "matrices_of beside updated_parts, once rows of a trace are a stage like those of a model"),
     ("mapping/wse", 1_070, "estimated_move beside LineMove, once moves are costed from their programs"),

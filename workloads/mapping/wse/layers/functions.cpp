@@ -17,8 +17,9 @@ using Op = VectorOp;
 
 /// The vector that a letter of a formula names.
 std::uint32_t vector_of(const ElementSpace& s, char name) {
-  if (name < 'd') return s.operands.at(name - 'a');
-  return name < 'y' ? s.scratch.at(name - 't') : s.results.at(name - 'y');
+  const auto behind = [name](char first) { return static_cast<std::size_t>(name - first); };
+  if (name < 'd') return s.operands.at(behind('a'));
+  return name < 'y' ? s.scratch.at(behind('t')) : s.results.at(behind('y'));
 }
 
 /// The second operand of an instruction.
