@@ -18,6 +18,7 @@
 #include "sim/base/texts.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/part_cache.hpp"
+#include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/system/fit.hpp"
 #include "sim/driver/validate/outcome.hpp"
 
