@@ -61,8 +61,9 @@ class Attention : SlotProduct {
 };
 
 std::uint64_t Attention::estimate(const ProductShape& shape) {
-  const std::uint64_t bytes = place(shape);
-  if (bytes * layout_.instances(0) > std::uint64_t{1024} * request_.setup.hardware.mem.kib) {
+  try {
+    checked_core_bytes(request_, place(shape) * layout_.instances(0), "operands and results");
+  } catch (const OutOfMemoryError&) {
     return kNone;
   }
   return ProductProgram(request_.setup, shape, space_, pair_, active_).estimate();
