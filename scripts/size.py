@@ -5,10 +5,8 @@
     scripts/size.py [DIR]          prints the table of a checkout
     scripts/size.py --check [DIR]  fails if a room is heavier than its budget and its loans
 
-A token is a name, a number, a string or an operator; #include lines do not count. Budgets only fall, but for what a
-feature was allowed to weigh: the rule of a wafer's default layout 10,000 tokens, of which 9,600 are in sim/machines and
-400 in mapping/wse. A change that makes a room heavier for a while, because what it replaces goes in a later step, takes
-a loan that names what will go.
+A token is a name, a number, a string or an operator; #include lines do not count. Budgets only fall. A change that
+makes a room heavier for a while, because what it replaces goes in a later step, takes a loan that names what will go.
 """
 import pathlib
 import re
@@ -18,10 +16,10 @@ import sys
 ROOMS = {
     "models/wse": (["models/wse/"], 147_070, 105_000),
     "models, rest": (["models/"], 93_500, 92_000),
-    "mapping/wse": (["workloads/mapping/wse/"], 159_660, 120_000),
+    "mapping/wse": (["workloads/mapping/wse/"], 159_260, 120_000),
     "mapping, rest": (["workloads/mapping/"], 148_200, 132_000),
     "workloads, rest": (["workloads/"], 124_200, 123_500),
-    "sim/machines": (["sim/machines/"], 97_500, 48_000),
+    "sim/machines": (["sim/machines/"], 87_900, 48_000),
     "sim/driver": (["sim/driver/"], 229_900, 150_000),
     "sim/report": (["sim/report/"], 105_800, 100_000),
     "sim, rest": (["sim/"], 30_500, 36_000),
@@ -33,6 +31,8 @@ LOANS = [
     ("models/wse", 960, "GradientOutcome beside StreamingOutcome, once what cores have done is counted from their program by one walk"),
     ("models, rest", 500, "times and bytes of WaferSystemResult beside ProgramResult, once passes of wafers are a Program"),
     ("mapping, rest", 710, "matrices_of beside updated_parts, once rows of a trace are a stage like those of a model"),
+    ("sim/machines", 9_600, "nothing: the rule of a wafer's default layout, which may weigh 10,000 in all rooms"),
+    ("mapping/wse", 400, "nothing: estimates of functions and attention, a part of that rule"),
     ("mapping/wse", 1_070, "estimated_move beside LineMove, once moves are costed from their programs"),
     ("sim/machines", 3_670, "WeightsRun beside fastest_of: two texts that take the fastest of what may be"),
     ("sim/machines", 15_455, "half of the reader of programs, once it is written shorter; kernels in C++ that become files"),
